@@ -28,7 +28,8 @@
 //   - [github.com/resvec/resvec/quota] says whether a queue may have the card. It is
 //     Volcano's capacity-card quotas as a ledger of holds and charges that never
 //     over-commits. quota/quotametrics, a module of its own, makes Prometheus metrics
-//     of it.
+//     of it. [github.com/resvec/resvec/quota/fairshare] says what each queue should have,
+//     which is served next, and from whom a job may take.
 //
 // A scheduler keeps its nodes as [vector.Nodes] and binds a scorer to them. It turns a pod
 // into a vector once, and then asks questions of all rows at a time:

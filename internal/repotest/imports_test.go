@@ -158,6 +158,10 @@ var rooms = map[string][]string{
 		"k8s.io/api/...",
 		"k8s.io/apimachinery/...",
 	},
+	"/quota/fairshare": {
+		module + "/internal/decimal",
+		module + "/vector",
+	},
 	"/benchmarks": {},
 	"/benchmarks/internal/peer": {
 		module + "/benchmarks/internal/stopwatch",

@@ -1,0 +1,329 @@
+package fairshare
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// Ratio is a measure of a queue, exactly. The zero Ratio is 0.
+type Ratio struct {
+	num, den uint64 // 0/0 is 0, and any other x/0 infinite
+	weight   uint64 // of a borrowing, which is num*1000/den divided by it, in thousandths; 0: none
+
+	// unweighted says that the weight is 0, so that the ratio is infinite. It is above all
+	// ratios with a weight, and num/den decides between two.
+	unweighted bool
+}
+
+// Compare returns -1, 0 or +1 as r is less than s, equal, or greater, by cross
+// multiplication.
+func (r Ratio) Compare(s Ratio) int {
+	switch {
+	case r.unweighted != s.unweighted:
+		if r.unweighted {
+			return 1
+		}
+		return -1
+	case r.weight == s.weight:
+		return compareProducts(r.num, max(s.den, zeroOf(s.num)), 1, s.num, max(r.den, zeroOf(r.num)), 1)
+	}
+	// num/(den*weight) of both; a product takes 150 bits.
+	return compareProducts(r.num, max(s.den, zeroOf(s.num)), max(s.weight, 1), s.num, max(r.den, zeroOf(r.num)), max(r.weight, 1))
+}
+
+// zeroOf returns 1 for a numerator of 0: 0/0 is 0/1.
+func zeroOf(num uint64) uint64 {
+	if num == 0 {
+		return 1
+	}
+	return 0
+}
+
+func (r Ratio) isInfinite() bool { return r.unweighted || r.den == 0 && r.num > 0 }
+
+// compareProducts compares a*b*c with d*e*f in 192 bits.
+func compareProducts(a, b, c, d, e, f uint64) int {
+	hi1, lo1 := bits.Mul64(a, b)
+	hi2, lo2 := bits.Mul64(d, e)
+	if c == f {
+		return compare128(hi1, lo1, hi2, lo2)
+	}
+	top1, mid1, low1 := times(hi1, lo1, c)
+	top2, mid2, low2 := times(hi2, lo2, f)
+	return cmp.Or(cmp.Compare(top1, top2), compare128(mid1, low1, mid2, low2))
+}
+
+// times returns 192 bits of a product.
+func times(hi, lo, x uint64) (top, mid, low uint64) {
+	carry, low := bits.Mul64(lo, x)
+	top, mid = bits.Mul64(hi, x)
+	mid, c := bits.Add64(mid, carry, 0)
+	return top + c, mid, low
+}
+
+// Float64 returns about what the ratio is, +Inf where it is infinite.
+func (r Ratio) Float64() float64 {
+	switch {
+	case r.isInfinite():
+		return math.Inf(1)
+	case r.num == 0:
+		return 0
+	case r.weight > 0:
+		return float64(r.num) / float64(r.den) * (1e6 / float64(r.weight))
+	}
+	return float64(r.num) / float64(r.den)
+}
+
+// String returns the ratio as a fraction, such as 3/4, and a borrowing as 1000·3/4 or, with
+// its weight, as 1000·3/4/2.
+func (r Ratio) String() string {
+	text := strconv.FormatUint(r.num, 10) + "/" + strconv.FormatUint(r.den, 10)
+	switch {
+	case r.unweighted:
+		return "1000·" + text + "/0"
+	case r.num == 0:
+		return "0"
+	case r.weight > 0 && r.weight != 1000:
+		return "1000·" + text + "/" + strconv.FormatFloat(float64(r.weight)/1000, 'f', -1, 64)
+	case r.weight > 0:
+		return "1000·" + text
+	}
+	return text
+}
+
+// over returns x/y, where unlimited y gives 0.
+func over(x, y int64) Ratio {
+	if y == unlimited {
+		return Ratio{}
+	}
+	return Ratio{num: uint64(x), den: uint64(y)}
+}
+
+// or returns the greater ratio.
+func (r Ratio) or(s Ratio) Ratio {
+	if r.Compare(s) < 0 {
+		return s
+	}
+	return r
+}
+
+// Measure returns what the rules compare queues by:
+//
+//   - Leximin: the saturation, the greatest of allocated/share.
+//   - KAI: the greatest of allocated/entitled. A queue is entitled to its share, or what it
+//     deserves if that is more, within its limit; unlimited counts as the total, and x/0 as 1000·x.
+//   - Volcano: the greatest of allocated/deserved, where deserved counts at least as the
+//     guarantee. It is 1 for a queue that deserves nothing.
+//   - Kueue: the borrowing, the greatest of 1000·(what is used beyond its quota) / (what the
+//     parent can lend) of a group of columns, divided by the weight. A top queue has 0.
+//
+// x/0 is infinite, and 0/0 is 0.
+func (t *Tree) Measure(row int) Ratio {
+	t.tidy()
+	return t.measure(t.checked(row), nil)
+}
+
+// measure is Measure with more allocated; of Kueue's use borrowing.
+func (t *Tree) measure(row int32, more []int64) Ratio {
+	switch t.options.Rules {
+	case KAI:
+		return t.kaiShare(row, more)
+	case Volcano:
+		return t.volcanoShare(row)
+	case Kueue:
+		return t.borrowing(row, row, more)
+	}
+	return t.saturation(row, more, 1)
+}
+
+// saturation returns the greatest allocated/share, with sign times more allocated.
+func (t *Tree) saturation(row int32, more []int64, sign int64) (most Ratio) {
+	has, gets := t.used(row, allocated), t.shared(row, share)
+	for j, a := range has {
+		if more != nil {
+			a += sign * more[j]
+		}
+		if a > 0 {
+			most = most.or(over(a, gets[j]))
+		}
+	}
+	return most
+}
+
+// entitledTo returns what a queue may keep by KAI's rules: E in the specification.
+func (t *Tree) entitledTo(row int32, j int) int64 {
+	d, l := t.term(row, deserved)[j], t.term(row, limit)[j]
+	if d == unlimited {
+		return l
+	}
+	return min(l, max(d, t.shared(row, share)[j]))
+}
+
+// kaiShare returns the greatest allocated/entitled, with more allocated.
+func (t *Tree) kaiShare(row int32, more []int64) (most Ratio) {
+	for j, a := range t.used(row, allocated) {
+		if more != nil {
+			a += more[j]
+		}
+		if a == 0 {
+			continue
+		}
+		e := t.entitledTo(row, j)
+		if e == unlimited {
+			e = t.total[j]
+		}
+		if e == 0 {
+			most = most.or(Ratio{num: uint64(a) * 1000, den: 1}) // below 2^64
+			continue
+		}
+		most = most.or(over(a, e))
+	}
+	return most
+}
+
+// deserves returns what a queue deserves by Volcano's rules.
+func (t *Tree) deserves(row int32, j int) int64 {
+	return max(t.term(row, deserved)[j], t.term(row, guarantee)[j])
+}
+
+// volcanoShare returns the greatest allocated/deserved.
+func (t *Tree) volcanoShare(row int32) (most Ratio) {
+	nothing := true
+	for j, a := range t.used(row, allocated) {
+		if d := t.deserves(row, j); d > 0 {
+			nothing = false
+			most = most.or(over(a, d))
+		}
+	}
+	if nothing {
+		return Ratio{num: 1, den: 1}
+	}
+	return most
+}
+
+// lends is what queues lend each other by Kueue's rules, a number per row and column.
+type lends struct {
+	quota    []int64 // S: what it deserves, and what its children lend
+	keeps    []int64 // what of that it keeps to itself
+	lendable []int64 // what there is for it to use or to lend
+}
+
+// lend computes what queues lend, and the usage that counts then.
+func (t *Tree) lend() {
+	if t.options.Rules != Kueue {
+		return
+	}
+	s := &t.shape
+	l, n := &s.lends, len(t.rows)*t.cols
+	l.quota, l.keeps, l.lendable = resized(l.quota, n), resized(l.keeps, n), resized(l.lendable, n)
+	for k := len(s.order) - 1; k >= 0; k-- {
+		row := s.order[k]
+		children := s.childrenOf(row, t.rows[row].children)
+		for j := range t.cols {
+			i := int(row)*t.cols + j
+			below := int64(0) // what its children lend
+			uses := int64(0)
+			for _, child := range children {
+				c := int(child)*t.cols + j
+				below = sum(below, min(l.quota[c], t.term(child, lending)[j]))
+				uses += beyond(t.used(child, charged)[j], l.keeps[c])
+			}
+			d, most := t.term(row, deserved)[j], t.term(row, lending)[j]
+			l.quota[i] = sum(d, below)
+			l.keeps[i] = 0
+			switch {
+			case most == unlimited:
+			case l.quota[i] == unlimited:
+				l.keeps[i] = unlimited
+			default:
+				l.keeps[i] = max(0, l.quota[i]-most)
+			}
+			l.lendable[i] = sum(t.term(row, limit)[j], below) // S + L - D, until the next loop
+			if len(children) == 0 {
+				uses = t.used(row, allocated)[j]
+			}
+			t.used(row, charged)[j] = uses
+		}
+	}
+	for _, row := range s.order {
+		for j := range t.cols {
+			i := int(row)*t.cols + j
+			if s.depth[row] < 2 { // top queues borrow from nobody
+				l.lendable[i] = l.quota[i]
+				continue
+			}
+			p := int(t.rows[row].parent)*t.cols + j
+			l.lendable[i] = min(sum(l.keeps[i], l.lendable[p]), l.lendable[i])
+		}
+	}
+}
+
+// sum adds amounts of which one may be unlimited.
+func sum(x, y int64) int64 {
+	if x == unlimited || y == unlimited {
+		return unlimited
+	}
+	return x + y
+}
+
+// beyond returns what of x is more than y.
+func beyond(x, y int64) int64 { return max(0, x-y) }
+
+// charge keeps up what counts as used by Kueue's rules when a leaf gets more.
+func (t *Tree) charge(leaf int32, j int, more int64) {
+	if t.options.Rules != Kueue || t.shape.isOld {
+		return
+	}
+	for row := leaf; row >= 0 && more != 0; row = t.rows[row].parent {
+		more = t.chargeMore(row, j, more)
+	}
+}
+
+// chargeMore adds to what a queue uses, and returns how much more its parent uses.
+func (t *Tree) chargeMore(row int32, j int, more int64) int64 {
+	u, k := &t.used(row, charged)[j], t.shape.lends.keeps[int(row)*t.cols+j]
+	before := beyond(*u, k)
+	*u += more
+	return beyond(*u, k) - before
+}
+
+// chargedWith returns what a queue uses if a leaf, it or below it, had more.
+func (t *Tree) chargedWith(row, leaf int32, j int, more int64) int64 {
+	for ; leaf != row && more != 0; leaf = t.rows[leaf].parent {
+		u, k := t.used(leaf, charged)[j], t.shape.lends.keeps[int(leaf)*t.cols+j]
+		more = beyond(u+more, k) - beyond(u, k)
+	}
+	return t.used(row, charged)[j] + more
+}
+
+// borrows reports whether a queue uses more than its quota in a column, if a leaf had more.
+func (t *Tree) borrows(row, leaf int32, j int, more int64) bool {
+	return t.shape.depth[row] > 1 && t.chargedWith(row, leaf, j, more) > t.shape.lends.quota[int(row)*t.cols+j]
+}
+
+// borrowing returns the borrowing of a queue if a leaf, it or below it, had more.
+func (t *Tree) borrowing(row, leaf int32, more []int64) (most Ratio) {
+	if t.shape.depth[row] < 2 {
+		return Ratio{}
+	}
+	parent := int(t.rows[row].parent)
+	for _, group := range t.groups {
+		x, y := int64(0), int64(0)
+		for _, j := range group {
+			m := int64(0)
+			if more != nil {
+				m = more[j]
+			}
+			x += beyond(t.chargedWith(row, leaf, j, m), t.shape.lends.quota[int(row)*t.cols+j])
+			y = sum(y, t.shape.lends.lendable[parent*t.cols+j])
+		}
+		most = most.or(over(x, y))
+	}
+	if most.num > 0 && t.cols > 0 {
+		most.weight = uint64(t.term(row, weight)[0])
+		most.unweighted = most.weight == 0
+	}
+	return most
+}

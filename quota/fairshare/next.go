@@ -1,0 +1,212 @@
+package fairshare
+
+import "cmp"
+
+// Next returns the leaf and the job to try next by the rules: from the top, the best child
+// that has a job waiting below it; ok is false when no job waits. It changes nothing: Admit
+// or Skip the job to get another.
+//
+// Shares are those of the last Divide. It costs, for each leaf that has changed since the
+// last time, its path to the top.
+func (t *Tree) Next() (leaf, id int, ok bool) {
+	t.tidy()
+	b := &t.next
+	if b.isOld {
+		t.rank()
+	}
+	for _, row := range b.touched {
+		b.isTouched[row] = false
+		t.rankPath(row)
+	}
+	b.touched = b.touched[:0]
+	if b.best[0] < 0 {
+		return -1, -1, false
+	}
+	row := b.best[0]
+	return int(row), int(t.line.heaps[row][0]), true
+}
+
+// bracket is the order of siblings, kept as tournaments: each parent has one among its
+// children, so that a child that changes costs the logarithm of their number.
+type bracket struct {
+	isOld     bool
+	touched   []int32 // rows that have changed
+	isTouched []bool
+	rounds    []int32 // per parent: twice as many as children; see play
+	best      []int32 // per row: the leaf to serve at or below it, or -1
+	keys      []key   // per row that has one
+}
+
+// key is what decides between siblings, in this order, smaller first. Rules that don't ask
+// for a part leave it 0.
+type key struct {
+	class         int   // KAI: over its share, then over what it deserves; Kueue: borrows
+	priority      int64 // negated, as all priorities here
+	unentitled    int   // KAI: wants a column in which it is entitled to nothing
+	first, second Ratio
+	undeserving   int   // Volcano
+	last          int64 // Leximin: the priority; Kueue: the job's
+	age           int64 // Kueue
+	rank          int32
+}
+
+func (k *key) compare(other *key) int {
+	if k.class != other.class {
+		return cmp.Compare(k.class, other.class)
+	}
+	if k.priority != other.priority {
+		return cmp.Compare(k.priority, other.priority)
+	}
+	if k.unentitled != other.unentitled {
+		return cmp.Compare(k.unentitled, other.unentitled)
+	}
+	if c := k.first.Compare(other.first); c != 0 {
+		return c
+	}
+	if c := k.second.Compare(other.second); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(k.undeserving, other.undeserving), cmp.Compare(k.last, other.last),
+		cmp.Compare(k.age, other.age), cmp.Compare(k.rank, other.rank))
+}
+
+// touch notes that a row has changed, for the next order.
+func (t *Tree) touch(row int32) {
+	b := &t.next
+	if t.shape.isOld || b.isOld || b.isTouched[row] {
+		return
+	}
+	// Of many changes it is cheaper to rank all anew.
+	if len(b.touched) > len(t.rows)/4+8 {
+		b.isOld = true
+		return
+	}
+	b.isTouched[row] = true
+	b.touched = append(b.touched, row)
+}
+
+// rank ranks all queues.
+func (t *Tree) rank() {
+	b, n := &t.next, len(t.rows)
+	b.isOld = false
+	b.touched = b.touched[:0]
+	b.isTouched, b.best, b.keys = resized(b.isTouched, n), resized(b.best, n), resized(b.keys, n)
+	b.rounds = resized(b.rounds, 2*n)
+	clear(b.isTouched)
+	for k := len(t.shape.order) - 1; k >= 0; k-- {
+		row := t.shape.order[k]
+		children := t.shape.childrenOf(row, t.rows[row].children)
+		rounds := t.roundsOf(b.rounds, row)
+		for i, child := range children {
+			rounds[len(children)+i] = b.entrant(child)
+		}
+		for i := len(children) - 1; i > 0; i-- {
+			rounds[i] = b.better(rounds[2*i], rounds[2*i+1])
+		}
+		t.rankRow(row)
+	}
+}
+
+// rankPath ranks a row among its siblings, and all above it.
+func (t *Tree) rankPath(row int32) {
+	b := &t.next
+	for {
+		before := b.best[row]
+		t.rankRow(row)
+		if row == 0 || before < 0 && b.best[row] < 0 {
+			return // it was out of the running before
+		}
+		parent := t.rows[row].parent
+		rounds, i := t.roundsOf(b.rounds, parent), int(t.rows[parent].children+t.shape.place[row])
+		for rounds[i] = b.entrant(row); i > 1; {
+			i /= 2
+			rounds[i] = b.better(rounds[2*i], rounds[2*i+1])
+		}
+		row = parent
+	}
+}
+
+// roundsOf returns the tournament of a parent of n children: child k is at n+k, the winner
+// of 2i and 2i+1 at i, and so the winner of all at 1.
+func (t *Tree) roundsOf(rounds []int32, parent int32) []int32 {
+	return rounds[2*t.shape.first[parent]:][:2*t.rows[parent].children]
+}
+
+func (b *bracket) entrant(row int32) int32 {
+	if b.best[row] < 0 {
+		return -1
+	}
+	return row
+}
+
+// better returns which of two siblings is served first; -1 is nobody.
+func (b *bracket) better(x, y int32) int32 {
+	if y < 0 || x >= 0 && b.keys[x].compare(&b.keys[y]) < 0 {
+		return x
+	}
+	return y
+}
+
+// rankRow finds the leaf to serve at or below a row, and the key that goes with it.
+func (t *Tree) rankRow(row int32) {
+	b := &t.next
+	b.best[row] = -1
+	if t.rows[row].children == 0 {
+		if row > 0 && len(t.line.heaps[row]) > 0 {
+			b.best[row] = row
+		}
+	} else if winner := t.roundsOf(b.rounds, row)[1]; winner >= 0 {
+		b.best[row] = b.best[winner]
+	}
+	leaf := b.best[row]
+	if leaf >= 0 && len(t.line.heaps[leaf]) == 0 {
+		b.best[row] = -1 // the leaf is ranked later, as it has changed, too
+	} else if leaf >= 0 && row > 0 {
+		t.setKey(&b.keys[row], row, leaf, t.line.heaps[leaf][0])
+	}
+}
+
+// setKey computes the key of a row if a job of a leaf were served.
+func (t *Tree) setKey(k *key, row, leaf, id int32) {
+	wants := t.request(id)
+	*k = key{rank: t.shape.rank[row]}
+	switch t.options.Rules {
+	case Leximin:
+		k.first, k.second = t.saturation(row, wants, 1), t.saturation(row, nil, 1)
+		k.last = -t.rows[row].priority
+	case KAI:
+		isOver, isWithin := true, true
+		for j, a := range t.used(row, allocated) {
+			isOver = isOver && a > t.shared(row, share)[j]
+			isWithin = isWithin && a+wants[j] <= t.term(row, deserved)[j]
+			if a+wants[j] > 0 && t.entitledTo(row, j) == 0 {
+				k.unentitled = 1
+			}
+		}
+		if isOver {
+			k.class += 2
+		}
+		if !isWithin {
+			k.class++
+		}
+		k.priority = -t.rows[row].priority
+		k.first, k.second = t.kaiShare(row, wants), t.kaiShare(row, nil)
+	case Volcano:
+		k.priority = -t.rows[row].priority
+		k.first = t.volcanoShare(row)
+		k.undeserving = 1
+		for j := range t.cols {
+			if t.deserves(row, j) > 0 {
+				k.undeserving = 0
+			}
+		}
+	case Kueue:
+		for j, q := range wants {
+			if q > 0 && t.borrows(row, leaf, j, q) {
+				k.class = 1
+			}
+		}
+		k.first = t.borrowing(row, leaf, wants)
+		k.last, k.age = -t.priorityOf(&t.line.jobs[id]), t.ageOf(&t.line.jobs[id])
+	}
+}

@@ -1,0 +1,510 @@
+package fairshare
+
+import "github.com/resvec/resvec/vector"
+
+// Victim is something that runs and might have to go for a job of another queue.
+type Victim struct {
+	Queue   int                   // the row of its leaf
+	Node    int                   // for the caller, such as a row of nodes; see [Claim.Victims]
+	Amounts vector.ResourceVector // what it would give up, padded with zeros
+}
+
+// Claim asks from whom a job may take. It takes victims one by one, in the tree itself: what
+// a queue has given up no longer counts for those that follow. In the end it keeps those
+// that are needed, or drops them all:
+//
+//	claim := fairshare.NewClaim(tree)
+//	why, ok, err := claim.Begin(leaf, job)
+//	for node, amounts := range claim.Victims(running) { // in the order of the rules
+//		if free = free + amounts; job fits { break }
+//	}
+//	why, ok = claim.Keep(func(i int) bool { return the job fits without running[i] })
+//
+// After Begin, end with Keep or Drop; until then nothing else may change the tree. Several
+// claims may take turns. Nothing allocates once a claim has grown.
+type Claim struct {
+	t             *Tree
+	leaf          int32
+	asks          []int64
+	unpreemptible bool
+	path          []int32 // the leaf and all above it, the top aside
+	before        []int64 // what those had at the beginning, a row each
+	mark          Mark
+	isOpen, began bool // began: the journal is the claim's own
+
+	taken   []taken
+	amounts []int64 // of taken, a row each
+	given   []int64 // scratch of end: per row, what it gave
+	isGiver []bool
+	v       []int64 // scratch: the amounts of one victim
+
+	isSecond bool   // Kueue's rule S2-b
+	gave     []bool // per row: whether a leaf gave by that rule
+	order    order
+}
+
+// taken is a victim that was taken: its leaf, the sibling above it of a row of the path, and
+// which row of the path that is.
+type taken struct {
+	leaf, side int32
+	step       int32
+	index      int32 // in the list of Victims, or -1
+}
+
+// NewClaim returns a claim on a tree that asks for nothing yet.
+func NewClaim(t *Tree) *Claim { return &Claim{t: t} }
+
+// Begin begins to ask for a job of a leaf. ok is false when it may take from nobody, and why
+// says so; then there is nothing to keep or drop. The error is the one of [Tree.Assume].
+//
+// Shares are those of the last Divide. A claim that is still open is dropped.
+func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
+	if c.isOpen {
+		c.Drop()
+	}
+	t := c.t
+	leaf, err := t.leaf(row)
+	if err != nil {
+		return Refusal{}, false, err
+	}
+	if err := t.checkRequest(leaf, job.Request); err != nil {
+		return Refusal{}, false, err
+	}
+	t.tidy()
+	c.leaf, c.unpreemptible = leaf, job.Unpreemptible
+	c.asks = padded(c.asks, job.Request, t.cols)
+	c.path, c.before = c.path[:0], c.before[:0]
+	for x := leaf; x > 0; x = t.rows[x].parent {
+		c.path = append(c.path, x)
+		c.before = append(c.before, t.used(x, allocated)...)
+	}
+	n := len(t.rows)
+	c.taken, c.amounts = c.taken[:0], c.amounts[:0]
+	c.given, c.isGiver, c.gave = grown(c.given, n*t.cols), grown(c.isGiver, n), resized(c.gave, n)
+	clear(c.gave)
+	c.isSecond = false
+	if why = c.first(); why.Reason != Allowed {
+		return why, false, nil
+	}
+	c.began = !t.journal.isOn
+	c.mark = t.Mark()
+	c.isOpen = true
+	return why, true, nil
+}
+
+// padded sets dst to whole amounts.
+func padded(dst []int64, v vector.ResourceVector, cols int) []int64 {
+	dst = resized(dst, cols)
+	for j := range dst {
+		dst[j] = int64(v.Get(j))
+	}
+	return dst
+}
+
+// Drop gives all victims back: the tree is as it was before Begin.
+func (c *Claim) Drop() {
+	if !c.isOpen {
+		return
+	}
+	c.isOpen = false
+	c.taken = c.taken[:0]
+	c.t.Rollback(c.mark)
+	if c.began {
+		c.t.Commit()
+	}
+}
+
+// May reports whether the rules allow taking a victim now, and why not.
+func (c *Claim) May(v Victim) (why Refusal, ok bool) {
+	why, _, _ = c.ask(v)
+	return why, why.Reason == Allowed
+}
+
+// Take takes a victim if the rules allow that.
+func (c *Claim) Take(v Victim) (why Refusal, ok bool) { return c.take(v, -1) }
+
+// TakeAll takes those of a list that the rules allow, in its order, and appends their
+// indexes to dst. It stops at the first that they refuse, or passes over it.
+func (c *Claim) TakeAll(dst []int, list []Victim, passOver bool) []int {
+	for i, v := range list {
+		if _, ok := c.take(v, int32(i)); ok {
+			dst = append(dst, i)
+		} else if !passOver {
+			break
+		}
+	}
+	return dst
+}
+
+// Second goes on by Kueue's rule S2-b, for victims that were refused before. Then each leaf
+// gives at most one. [Claim.Victims] does so itself. Other rules have no second round.
+func (c *Claim) Second() { c.isSecond = c.t.options.Rules == Kueue }
+
+func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
+	why, a, b := c.ask(v)
+	if why.Reason != Allowed {
+		return why, false
+	}
+	leaf := int32(v.Queue)
+	c.give(leaf, c.v, -1)
+	c.gave[leaf] = c.gave[leaf] || c.isSecond
+	c.taken = append(c.taken, taken{leaf, b, c.t.shape.depth[c.leaf] - c.t.shape.depth[a], index})
+	c.amounts = append(c.amounts, c.v...)
+	return why, true
+}
+
+// give adds amounts to what a leaf has, sign times.
+func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
+	t := c.t
+	for j, x := range amounts {
+		if x != 0 {
+			t.setLeaf(leaf, j, t.used(leaf, allocated)[j]+sign*x, t.used(leaf, fixed)[j], t.used(leaf, asked)[j], t.used(leaf, waiting)[j])
+		}
+	}
+}
+
+// ask asks the rules for a victim, whose amounts are in c.v then. a and b are the children
+// of the nearest common ancestor above, or at, the claim's leaf and the victim's.
+func (c *Claim) ask(v Victim) (why Refusal, a, b int32) {
+	t := c.t
+	if !c.isOpen {
+		panic("fairshare: claim that has not begun")
+	}
+	q := t.checked(v.Queue)
+	t.checkVector(v.Amounts)
+	c.v = resized(c.v, t.cols)
+	for j := range c.v {
+		x, reason := amountOf(v.Amounts.Get(j))
+		if reason != "" || x > t.used(q, allocated)[j] {
+			return Refusal{Reason: NotAllocated, Other: t.rows[q].name, Resource: t.columns[j], Amount: v.Amounts.Get(j), Limit: float64(t.used(q, allocated)[j])}, -1, -1
+		}
+		c.v[j] = x
+	}
+	if q == c.leaf || t.rows[q].children > 0 {
+		return Refusal{Reason: SameQueue, Queue: t.rows[c.leaf].name, Other: t.rows[q].name}, -1, -1
+	}
+	a, b = t.sides(c.leaf, q)
+	switch t.options.Rules {
+	case KAI:
+		why = c.askKAI(a, b)
+	case Volcano:
+		why = c.askVolcano(a, b)
+	case Kueue:
+		why = c.askKueue(a, b, q)
+	default:
+		why = c.askLeximin(a, b)
+	}
+	return why, a, b
+}
+
+// sides returns the children of the nearest common ancestor of two leaves that they are, or
+// that are above them.
+func (t *Tree) sides(p, q int32) (a, b int32) {
+	for t.shape.depth[p] > t.shape.depth[q] {
+		p = t.rows[p].parent
+	}
+	for t.shape.depth[q] > t.shape.depth[p] {
+		q = t.rows[q].parent
+	}
+	for t.rows[p].parent != t.rows[q].parent {
+		p, q = t.rows[p].parent, t.rows[q].parent
+	}
+	return p, q
+}
+
+// had returns what a row of the path had at the beginning.
+func (c *Claim) had(row int32) []int64 {
+	step := int(c.t.shape.depth[c.leaf] - c.t.shape.depth[row])
+	return c.before[step*c.t.cols:][:c.t.cols]
+}
+
+// refusal returns a refusal that is about amounts of a queue in a column.
+func (c *Claim) refusal(reason Reason, row, other int32, j int, amount, limit int64) Refusal {
+	t := c.t
+	r := Refusal{Reason: reason, Queue: t.rows[row].name, Amount: float64(amount), Limit: float64(limit)}
+	if j >= 0 {
+		r.Resource = t.columns[j]
+	}
+	if other >= 0 {
+		r.Other = t.rows[other].name
+	}
+	return r
+}
+
+// comparison returns a refusal that is about two measures.
+func (c *Claim) comparison(reason Reason, row, other int32, left, right Ratio) Refusal {
+	r := c.refusal(reason, row, other, -1, 0, 0)
+	r.Left, r.Right = left, right
+	return r
+}
+
+// first asks what has to hold before there is a victim.
+func (c *Claim) first() Refusal {
+	t := c.t
+	switch t.options.Rules {
+	case KAI:
+		for j, q := range c.asks {
+			if a, f := c.before[j]+q, t.shared(c.leaf, share)[j]; a > f {
+				return c.refusal(AboveShare, c.leaf, -1, j, a, f)
+			}
+		}
+		if !c.unpreemptible {
+			break
+		}
+		for _, x := range c.path {
+			for j, q := range c.asks {
+				if n, d := t.used(x, fixed)[j]+q, t.term(x, deserved)[j]; n > d {
+					return c.refusal(FixedAboveDeserved, x, -1, j, n, d)
+				}
+			}
+		}
+	case Volcano:
+		within := false
+		for j, q := range c.asks {
+			if a := c.before[j] + q; q > 0 {
+				if l := t.term(c.leaf, limit)[j]; a > l {
+					return c.refusal(AboveLimit, c.leaf, -1, j, a, l)
+				}
+				within = within || a <= t.deserves(c.leaf, j)
+			}
+		}
+		if !within {
+			return c.refusal(AboveDeserved, c.leaf, -1, -1, 0, 0)
+		}
+	}
+	return Refusal{}
+}
+
+func (c *Claim) askKAI(a, b int32) Refusal {
+	t := c.t
+	above := false
+	for j, x := range t.used(b, allocated) {
+		if x > t.entitledTo(b, j) {
+			return Refusal{}
+		}
+		above = above || x > t.term(b, deserved)[j]
+	}
+	for j, x := range c.had(a) {
+		if d := t.term(a, deserved)[j]; x+c.asks[j] > d {
+			return c.refusal(WithinEntitled, a, b, j, x+c.asks[j], d)
+		}
+	}
+	if !above {
+		return c.refusal(WithinDeserved, a, b, -1, 0, 0)
+	}
+	return Refusal{}
+}
+
+func (c *Claim) askVolcano(a, b int32) Refusal {
+	t := c.t
+	helps, deserves, above := false, false, false
+	for j, v := range c.v {
+		has, d := t.used(b, allocated)[j], t.deserves(b, j)
+		if g := t.term(b, guarantee)[j]; has-v < g {
+			return c.refusal(Guaranteed, a, b, j, has-v, g)
+		}
+		if v > 0 {
+			helps = helps || c.asks[j] > 0
+			deserves = deserves || d > 0
+			above = above || d > 0 && has > d
+		}
+	}
+	switch {
+	case !helps:
+		return c.refusal(NoHelp, a, b, -1, 0, 0)
+	case deserves && !above:
+		return c.refusal(WithinDeserved, a, b, -1, 0, 0)
+	}
+	return Refusal{}
+}
+
+func (c *Claim) askKueue(a, b, q int32) Refusal {
+	t := c.t
+	helps := false
+	for j, v := range c.v {
+		helps = helps || v > 0 && c.asks[j] > 0 && t.borrows(q, q, j, 0)
+	}
+	if !helps {
+		return c.refusal(NotBorrowing, a, q, -1, 0, 0)
+	}
+	for x := t.rows[q].parent; x != t.rows[b].parent; x = t.rows[x].parent {
+		if !t.borrowsAny(x) {
+			return c.refusal(NotBorrowing, a, x, -1, 0, 0)
+		}
+	}
+	if c.isSecond && c.gave[q] {
+		return c.refusal(GaveAlready, a, q, -1, 0, 0)
+	}
+	within := true
+	for j, x := range c.asks {
+		within = within && (x == 0 || !t.borrows(c.leaf, c.leaf, j, x))
+	}
+	if within {
+		return Refusal{}
+	}
+	left := t.borrowing(a, c.leaf, c.asks)
+	if c.isSecond {
+		if right := t.borrowing(b, q, nil); left.Compare(right) >= 0 {
+			return c.comparison(BorrowsAsMuch, a, b, left, right)
+		}
+		return Refusal{}
+	}
+	for j := range c.v {
+		c.v[j] = -c.v[j]
+	}
+	right := t.borrowing(b, q, c.v)
+	for j := range c.v {
+		c.v[j] = -c.v[j]
+	}
+	if left.Compare(right) > 0 {
+		return c.comparison(BorrowsMore, a, b, left, right)
+	}
+	return Refusal{}
+}
+
+// borrowsAny reports whether a queue borrows in any column.
+func (t *Tree) borrowsAny(row int32) bool {
+	for j := range t.cols {
+		if t.borrows(row, row, j, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Claim) askLeximin(a, b int32) Refusal {
+	t := c.t
+	for _, x := range c.path {
+		for j, q := range c.asks {
+			if has, f := t.used(x, allocated)[j]+q, t.shared(x, share)[j]; q > 0 && has > f {
+				return c.refusal(AboveShare, x, b, j, has, f)
+			}
+		}
+		if x == a {
+			break
+		}
+	}
+	left := t.saturation(a, c.asks, 1)
+	if was := t.saturation(a, nil, 1); left.Compare(was) <= 0 {
+		return c.comparison(NotMore, a, b, left, was)
+	}
+	if right := t.saturation(b, c.v, -1); left.Compare(right) > 0 {
+		return c.comparison(Saturated, a, b, left, right)
+	}
+	return Refusal{}
+}
+
+// Keep ends the claim. It asks for each victim, from the last but one to the first, whether
+// it can be spared, with its index in the list of [Claim.Victims] or [Claim.TakeAll], and
+// gives it back if so; nil spares none. Then the rules have the last word on those that are
+// left: if they refuse, all are given back, and why says so. Otherwise the queues of the
+// victims have what is left to them, and the job may be assumed or admitted.
+func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
+	if !c.isOpen {
+		panic("fairshare: claim that has not begun")
+	}
+	cols := c.t.cols
+	for i := len(c.taken) - 2; i >= 0 && spare != nil; i-- {
+		x := c.taken[i]
+		if !spare(int(x.index)) {
+			continue
+		}
+		c.give(x.leaf, c.amounts[i*cols:][:cols], 1)
+		c.taken = append(c.taken[:i], c.taken[i+1:]...)
+		c.amounts = append(c.amounts[:i*cols], c.amounts[(i+1)*cols:]...)
+	}
+	if why = c.End(); why.Reason != Allowed {
+		c.Drop()
+		return why, false
+	}
+	c.isOpen = false
+	if c.began {
+		c.t.Commit()
+	}
+	return why, true
+}
+
+// Taken appends the indexes of the victims that are taken, in the order of taking, to dst.
+func (c *Claim) Taken(dst []int) []int {
+	for _, x := range c.taken {
+		dst = append(dst, int(x.index))
+	}
+	return dst
+}
+
+// End asks what has to hold when all victims are taken, for those that are now.
+func (c *Claim) End() (why Refusal) {
+	t := c.t
+	rules := t.options.Rules
+	for i, x := range c.taken {
+		c.isGiver[x.side] = true
+		for j, v := range c.amounts[i*t.cols:][:t.cols] {
+			c.given[int(x.side)*t.cols+j] += v
+		}
+	}
+	for step, x := range c.path {
+		if rules != Leximin {
+			break
+		}
+		was := c.saturationBefore(step)
+		if left := t.saturation(x, c.asks, 1); left.Compare(was) < 0 {
+			why = c.comparison(Falls, x, -1, left, was)
+			break
+		}
+	}
+	for i := range c.taken {
+		y := c.taken[i].side
+		if c.isGiver[y] && why.Reason == Allowed {
+			switch rules {
+			case KAI:
+				why = c.endKAI(c.path[c.taken[i].step], y)
+			case Leximin:
+				why = c.endLeximin(int(c.taken[i].step), y)
+			}
+		}
+		c.isGiver[y] = false
+		clear(c.given[int(y)*t.cols:][:t.cols])
+	}
+	return why
+}
+
+// saturationBefore returns the saturation of a row of the path at the beginning.
+func (c *Claim) saturationBefore(step int) (most Ratio) {
+	for j, a := range c.before[step*c.t.cols:][:c.t.cols] {
+		if a > 0 {
+			most = most.or(over(a, c.t.shared(c.path[step], share)[j]))
+		}
+	}
+	return most
+}
+
+// endKAI asks for x, on the path, and its sibling y that gave.
+func (c *Claim) endKAI(x, y int32) Refusal {
+	t := c.t
+	for j, q := range c.asks {
+		if q == 0 && c.given[int(y)*t.cols+j] == 0 {
+			continue
+		}
+		hasX, hasY := uint64(t.used(x, allocated)[j]+q), uint64(t.used(y, allocated)[j])
+		fx, fy := uint64(t.shared(x, share)[j]), uint64(t.shared(y, share)[j])
+		if hasX > fx && fy > 0 && compareProducts(c.t.factor, hasX, fy, 1000, hasY, fx) >= 0 {
+			r := c.comparison(StillMore, x, y, Ratio{num: hasX, den: fx}, Ratio{num: hasY, den: fy})
+			r.Resource = t.columns[j]
+			return r
+		}
+	}
+	return Refusal{}
+}
+
+// endLeximin asks for a row of the path and its sibling y that gave.
+func (c *Claim) endLeximin(step int, y int32) Refusal {
+	t, x := c.t, c.path[step]
+	left := t.saturation(x, c.asks, 1)
+	if was := c.saturationBefore(step); left.Compare(was) <= 0 {
+		return c.comparison(NotMore, x, y, left, was)
+	}
+	if right := t.saturation(y, nil, 1); left.Compare(right) > 0 {
+		return c.comparison(Saturated, x, y, left, right)
+	}
+	return Refusal{}
+}
