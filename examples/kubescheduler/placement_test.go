@@ -118,7 +118,7 @@ func (l *library) put(pod *corev1.Pod, node string) {
 
 // best returns the rows of the best nodes for a pod; none when it fits nowhere.
 func (l *library) best(pod *corev1.Pod) *vector.Mask {
-	d, err := l.state.Decide(l.of(pod))
+	d, err := l.state.Decide(l.of(pod), nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func placeByLibrary(b *testing.B, s *snapshot) time.Duration {
 	began := time.Now()
 	for _, pod := range s.queued {
 		request := l.of(pod)
-		d, err := l.state.Decide(request)
+		d, err := l.state.Decide(request, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -260,7 +260,7 @@ func TestPage(t *testing.T) {
 	b.eval("document.querySelector('#show').value = 'unplaced'; document.querySelector('#show').dispatchEvent(new Event('change'))")
 	b.is("document.querySelector('#pods tbody tr').cells[1].textContent", "research/train-b-3")
 	b.is("document.querySelector('#pods tbody tr').cells[3].textContent",
-		"0/7 nodes are available: 1 node(s) were unschedulable, 3 Insufficient memory, 6 Insufficient cpu, 6 Insufficient nvidia.com/gpu.")
+		"0/7 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 2 Insufficient memory, 4 Insufficient cpu, 5 Insufficient nvidia.com/gpu.")
 	b.fill("#filter", "nobody")
 	b.is(rowCount, "0")
 	b.is("document.querySelector('#count').textContent", "No such pod")
@@ -270,7 +270,7 @@ func TestPage(t *testing.T) {
 	b.press("End")
 	b.is("document.querySelector('#node').textContent.startsWith('mig-1 (p4d.24xlarge as mig-1): nvidia.com/gpu none → none, of cpu ')", "true")
 	b.press("Home")
-	for range 4 {
+	for range 5 {
 		b.press("ArrowRight")
 	}
 	b.is("document.querySelector('#node').textContent.includes('nvidia.com/gpu 0 % → 100 %')", "true")
@@ -291,7 +291,7 @@ func TestPage(t *testing.T) {
 	}
 
 	// Parts that stand in the page itself.
-	for _, want := range []string{"no mix costs less than 2", "Why no mix costs less", "Gangs, each by itself", "research/solver, research/fpga-test"} {
+	for _, want := range []string{"no mix costs less than 5", "Why no mix costs less", "Gangs, each by itself", "research/solver, research/fpga-test"} {
 		b.is("document.body.textContent.includes('"+want+"')", "true")
 	}
 	b.is("[...document.querySelectorAll('input,select')].every((x) => x.labels.length === 1)", "true")

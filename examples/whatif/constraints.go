@@ -17,33 +17,29 @@ type remark struct {
 // A constraint is one that kube-scheduler looks at and this program does not.
 type constraint struct {
 	name string
-	has  func(c *cluster, p *corev1.Pod) bool
+	has  func(p *corev1.Pod) bool
 }
 
 // constraints are what pods in the queue ask of nodes.
 var constraints = []constraint{
-	{"nodeSelector", func(_ *cluster, p *corev1.Pod) bool { return len(p.Spec.NodeSelector) > 0 }},
-	{"nodeAffinity", func(_ *cluster, p *corev1.Pod) bool {
+	{"preferred node affinity", func(p *corev1.Pod) bool {
 		a := p.Spec.Affinity
-		return a != nil && a.NodeAffinity != nil
+		return a != nil && a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
 	}},
-	{"podAffinity", func(_ *cluster, p *corev1.Pod) bool {
+	{"podAffinity", func(p *corev1.Pod) bool {
 		a := p.Spec.Affinity
 		return a != nil && a.PodAffinity != nil
 	}},
-	{"podAntiAffinity", func(_ *cluster, p *corev1.Pod) bool { return hasAntiAffinity(p) }},
-	{"topologySpreadConstraints", func(_ *cluster, p *corev1.Pod) bool { return len(p.Spec.TopologySpreadConstraints) > 0 }},
-	{"taints that they don't tolerate", func(c *cluster, p *corev1.Pod) bool {
-		return slices.ContainsFunc(c.nodes, func(n node) bool { return !tolerates(p, n.Node) })
-	}},
-	{"host ports", func(_ *cluster, p *corev1.Pod) bool { return hasHostPort(p) }},
-	{"volumes that bind to nodes", func(_ *cluster, p *corev1.Pod) bool { return slices.ContainsFunc(p.Spec.Volumes, isBound) }},
-	{"resourceClaims", func(_ *cluster, p *corev1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
-	{"nominatedNodeName", func(_ *cluster, p *corev1.Pod) bool { return p.Status.NominatedNodeName != "" }},
-	{"priorityClassName, but no priority: 0 is taken", func(_ *cluster, p *corev1.Pod) bool {
+	{"podAntiAffinity", func(p *corev1.Pod) bool { return hasAntiAffinity(p) }},
+	{"topologySpreadConstraints", func(p *corev1.Pod) bool { return len(p.Spec.TopologySpreadConstraints) > 0 }},
+	{"host ports", func(p *corev1.Pod) bool { return hasHostPort(p) }},
+	{"volumes that bind to nodes", func(p *corev1.Pod) bool { return slices.ContainsFunc(p.Spec.Volumes, isBound) }},
+	{"resourceClaims", func(p *corev1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
+	{"nominatedNodeName", func(p *corev1.Pod) bool { return p.Status.NominatedNodeName != "" }},
+	{"priorityClassName, but no priority: 0 is taken", func(p *corev1.Pod) bool {
 		return p.Spec.PriorityClassName != "" && p.Spec.Priority == nil
 	}},
-	{"another scheduler", func(_ *cluster, p *corev1.Pod) bool {
+	{"another scheduler", func(p *corev1.Pod) bool {
 		return p.Spec.SchedulerName != "" && p.Spec.SchedulerName != corev1.DefaultSchedulerName
 	}},
 }
@@ -63,7 +59,7 @@ func (c *cluster) remarks() (remarks []remark) {
 		}
 	}
 	for _, k := range constraints {
-		note(k.name, c.queue, func(p *corev1.Pod) bool { return k.has(c, p) })
+		note(k.name, c.queue, k.has)
 	}
 	note("podAntiAffinity of pods that run", c.running, hasAntiAffinity)
 	return remarks
@@ -71,34 +67,6 @@ func (c *cluster) remarks() (remarks []remark) {
 
 func hasAntiAffinity(p *corev1.Pod) bool {
 	return p.Spec.Affinity != nil && p.Spec.Affinity.PodAntiAffinity != nil
-}
-
-// tolerates reports whether a pod tolerates what keeps pods off a node.
-func tolerates(p *corev1.Pod, n *corev1.Node) bool {
-	for _, taint := range n.Spec.Taints {
-		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
-			continue
-		}
-		if !slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool { return matches(t, taint) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// matches reports whether a toleration tolerates a taint, by the rules of the
-// Kubernetes API for the operators Equal and Exists. Others tolerate nothing here.
-func matches(t corev1.Toleration, taint corev1.Taint) bool {
-	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
-		return false
-	}
-	switch t.Operator {
-	case "", corev1.TolerationOpEqual:
-		return t.Key != "" && t.Value == taint.Value
-	case corev1.TolerationOpExists:
-		return true
-	}
-	return false
 }
 
 // hasHostPort reports whether a pod takes a port of its node: in its network every

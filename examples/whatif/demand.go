@@ -21,8 +21,11 @@ type demand struct {
 func (c *cluster) demandOf(o *outcome) *demand {
 	d := &demand{cluster: c, more: o.more}
 	for _, pod := range o.unplaced() {
-		r := c.requests[pod]
-		if !slices.ContainsFunc(c.shapes, func(s shape) bool { return r.Requested.FitsIn(s.room()) }) {
+		fits := false
+		for i := range c.shapes {
+			fits = fits || c.fits(pod, i)
+		}
+		if !fits {
 			d.never = append(d.never, pod)
 			continue
 		}
@@ -60,9 +63,9 @@ func (n *need) proved() int { return int(n.plan.AtLeast) }
 // alone returns what is needed of one shape.
 func (d *demand) alone(s *shape, tie vector.Tie) (need, error) {
 	n := need{shape: s}
-	room := s.room()
+	room, i := s.room(), d.indexOf(s)
 	for _, pod := range d.pods {
-		if d.requests[pod].Requested.FitsIn(room) {
+		if d.fits(pod, i) {
 			n.pods = append(n.pods, pod)
 		}
 	}
@@ -123,11 +126,59 @@ func (d *demand) scheduled(n *need, tie vector.Tie) (int, error) {
 	return hi, nil
 }
 
-// mix looks for a cheap mix of shapes.
+// mix looks for a cheap mix of shapes. Pods that may not go to all shapes request a place
+// more, which only the shapes that they may go to have: a column for each set of shapes.
 func (d *demand) mix() (provision.Plan, error) {
 	var shapes []provision.Shape
 	for i := range d.shapes {
 		shapes = append(shapes, provision.Shape{Room: d.shapes[i].room(), Cost: d.shapes[i].cost})
 	}
-	return provision.Cheapest(shapes, d.requestMatrix(d.pods))
+	sets, setOf := d.restrictions()
+	for _, set := range sets {
+		for i := range shapes {
+			places := 0.0
+			if set.may[i] {
+				places = float64(set.pods)
+			}
+			shapes[i].Room = append(shapes[i].Room, places)
+		}
+	}
+	width := d.m.Len()
+	requests := vector.NewMatrix(vector.Schema{}, 0, width+len(sets))
+	for i, pod := range d.pods {
+		row := make(vector.ResourceVector, width+len(sets))
+		copy(row, d.requests[pod].Requested)
+		if setOf[i] >= 0 {
+			row[width+setOf[i]] = 1
+		}
+		requests.AppendRow(row)
+	}
+	return provision.Cheapest(shapes, requests)
+}
+
+// A restriction is shapes to which alone some pods may go.
+type restriction struct {
+	may  []bool // by shape
+	pods int    // how many
+}
+
+// restrictions returns the sets of shapes to which alone pods may go, and for each pod its
+// set; -1 for all shapes.
+func (d *demand) restrictions() (sets []restriction, setOf []int) {
+	for _, pod := range d.pods {
+		may := make([]bool, len(d.shapes))
+		for i, refusal := range d.verdicts[pod].shapes {
+			may[i] = refusal.Reason == ""
+		}
+		at := -1
+		if slices.Contains(may, false) {
+			if at = slices.IndexFunc(sets, func(s restriction) bool { return slices.Equal(s.may, may) }); at < 0 {
+				at = len(sets)
+				sets = append(sets, restriction{may: may})
+			}
+			sets[at].pods++
+		}
+		setOf = append(setOf, at)
+	}
+	return sets, setOf
 }

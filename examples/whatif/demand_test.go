@@ -79,3 +79,31 @@ func TestDemand(t *testing.T) {
 		}
 	}
 }
+
+// Pods need new nodes of shapes that they may go to: a new node has the taints and labels
+// of those that are there, but none that says how a node is at present.
+func TestRestrictedDemand(t *testing.T) {
+	labeled := func(name, pool, spec string) string {
+		return fmt.Sprintf("- {apiVersion: v1, kind: Node, metadata: {name: %s, labels: {node.kubernetes.io/instance-type: m, pool: %s}}, spec: {unschedulable: true, %s}, status: {allocatable: {cpu: 4, pods: 9}}}\n", name, pool, spec)
+	}
+	d := demandIn(t, labeled("a1", "a", "")+labeled("a2", "a", "")+labeled("b1", "b", "")+labeled("c1", "c", "taints: [{key: team, effect: NoSchedule}]")+
+		podYAML("any-1", "cpu: 1", "")+podYAML("any-2", "cpu: 1", "")+
+		podYAML("a-1", "cpu: 3", "nodeSelector: {pool: a}")+podYAML("a-2", "cpu: 3", "nodeSelector: {pool: a}")+
+		podYAML("c-1", "cpu: 3", "tolerations: [{key: team}], nodeSelector: {pool: c}")+
+		podYAML("never", "cpu: 1", "nodeSelector: {pool: c}"))
+	var got []string
+	for i := range d.shapes {
+		n, err := d.alone(&d.shapes[i], vector.TieLowest())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s: %d on %d", n.shape.name, len(n.pods), n.packed()))
+	}
+	if got, want := strings.Join(got, ", "), "m as a1: 4 on 2, m as b1: 2 on 1, m as c1: 1 on 1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	x, err := d.mix()
+	if err != nil || fmt.Sprint(x.Counts, x.Cost, x.AtLeast) != "[2 0 1] 3 3" || len(d.never) != 1 {
+		t.Errorf("got %+v, %v; %d pods fit on none", x, err, len(d.never))
+	}
+}

@@ -10,11 +10,12 @@
 // other. Pods without spec.nodeName are the queue. Without files of nodes and
 // pods it takes a sample cluster, and says so.
 //
-// It decides by resources alone: requests against allocatable amounts, extended
-// resources and the number of pods included, scored as kube-scheduler's
-// NodeResourcesFit and NodeResourcesBalancedAllocation score. It does not look at
-// taints, affinity, spreading, ports, volumes or claims, and says which pods have
-// them. It evicts nothing. Cordoned nodes are left out.
+// It decides as kube-scheduler does by requests against allocatable amounts, extended
+// resources and the number of pods included, by taints, node selectors and required node
+// affinity, cordoned and unreachable nodes; scored as NodeResourcesFit and
+// NodeResourcesBalancedAllocation score. Gangs are placed whole or not at all. It does not
+// look at pod affinity, spreading, ports, volumes or claims, and says which pods have
+// them. It evicts nothing.
 //
 // The exit status is 1 when a file cannot be used, 2 for wrong flags and 130 after an
 // interrupt. Pods that fit nowhere are an answer and no failure. On a terminal it shows how
@@ -58,6 +59,8 @@ type options struct {
 	order, ties                     string
 	seed                            uint64
 	bindings, all                   bool
+	gang                            string // label or annotation keys, separated by commas
+	ignore                          files  // names of resources
 	topology                        topologyOptions
 	html                            string
 	speed                           bool // is written
@@ -152,9 +155,9 @@ var help = command.Help{
 		{Title: "What there is", Example: "-snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3",
 			Flags: []string{"snapshot", "nodes", "pods", "pending", "add", "cost"}},
 		{Title: "How it decides", Example: "-score MostAllocated=1 -resources cpu=1,nvidia.com/gpu=5 -ties lowest",
-			Flags: []string{"score", "resources", "strategy", "order", "ties", "seed"}},
-		{Title: "Gangs in racks", Example: "-topology example.com/block,example.com/rack -required example.com/rack",
-			Flags: []string{"topology", "gang", "required", "preferred"}},
+			Flags: []string{"score", "resources", "strategy", "order", "ties", "seed", "ignore"}},
+		{Title: "Gangs, and in which racks they go", Example: "-gang example.com/gang -topology example.com/block,example.com/rack -required example.com/rack",
+			Flags: []string{"gang", "topology", "required", "preferred"}},
 		{Title: "What it writes", Example: "-bindings -html report.html", Flags: []string{"all", "bindings", "html"}},
 	},
 }
@@ -183,7 +186,8 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.BoolVar(&opts.all, "all", false, "write all names and requests, and not the first of many only")
 	flags.BoolVar(&opts.bindings, "bindings", false, "print the node of every pod")
 	flags.StringVar(&opts.topology.keys, "topology", "", "label `keys` of nodes from coarse to fine, such as block,rack: says where the gangs go")
-	flags.StringVar(&opts.topology.gang, "gang", gangKeys, "label or annotation `keys` of pods: those of one value are a gang")
+	flags.StringVar(&opts.gang, "gang", gangKeys, "label or annotation `keys` of pods: those of one value are a gang, which is placed whole or not at all")
+	flags.Var(&opts.ignore, "ignore", "`name` of a resource that pods request and no node announces")
 	flags.StringVar(&opts.topology.required, "required", "", "`key` of -topology of which a gang has to stay in one domain")
 	flags.StringVar(&opts.topology.preferred, "preferred", "", "`key` of -topology of which a gang should stay in one domain (default the last)")
 	flags.StringVar(&opts.html, "html", "", "write the answer as a page for a browser, too, to this `file`")
@@ -363,10 +367,14 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	if err != nil {
 		return err
 	}
+	if err := snapshot.ignore(opts.ignore); err != nil {
+		return fmt.Errorf("-ignore: %w", err)
+	}
 	c, err := newCluster(snapshot, terms)
 	if err != nil {
 		return err
 	}
+	c.findGangs(strings.Split(opts.gang, ","))
 	if err := c.setCosts(opts.costs); err != nil {
 		return fmt.Errorf("-cost: %w", err)
 	}
@@ -383,8 +391,8 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	if opts.all {
 		r.most = math.MaxInt
 	}
-	input, constraints := r.input(scores, opts, add), r.constraints()
-	r.head(input, constraints)
+	input, keeps, constraints := r.input(scores, opts, add), r.keeps(), r.constraints()
+	r.head(input, keeps, constraints)
 	r.placed()
 	if opts.bindings {
 		r.bindings()
@@ -411,7 +419,7 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	}
 	line.Printf("writing %s", opts.html)
 	return r.writePage(opts.html, &pageParts{
-		input: input, constraints: constraints, fill: fill, gangs: gangs, remarks: remarks, missing: missing, opts: opts})
+		input: input, keeps: keeps, constraints: constraints, fill: fill, gangs: gangs, remarks: remarks, missing: missing, opts: opts})
 }
 
 // findShape returns the shape of a name, which may be the name of one of its nodes.

@@ -40,10 +40,10 @@ const (
 
 // pageParts is what the report has computed.
 type pageParts struct {
-	opts                            *options
-	input, constraints, fill, gangs [][]string
-	remarks                         []string
-	missing                         *shortage
+	opts                                   *options
+	input, keeps, constraints, fill, gangs [][]string
+	remarks                                []string
+	missing                                *shortage
 }
 
 // page is what the template is given.
@@ -55,6 +55,7 @@ type page struct {
 	Missing         *pageMissing
 	Gangs           *pageGangs
 	Input           pageTable
+	Keeps           pageTable
 	NotLookedAt     string
 	Constraints     pageTable
 	Data            pageData
@@ -130,6 +131,7 @@ func (r *report) page(parts *pageParts) ([]byte, error) {
 		Fill:        newPageTable(parts.fill[0], parts.fill[1:]),
 		Missing:     r.pageMissing(parts.missing),
 		Input:       newPageTable(nil, parts.input),
+		Keeps:       newPageTable(keepsHead, parts.keeps),
 		NotLookedAt: strings.ReplaceAll(notLookedAt, "\n", " "),
 		Constraints: newPageTable([]string{"CONSTRAINT", "PODS", ""}, parts.constraints),
 		Data:        r.pageData(),
@@ -213,17 +215,16 @@ func (r *report) pageData() pageData {
 		d.Has = append(d.Has, amounts.number(r.amounts(after.Allocatable().Row(nil, row))))
 	}
 	var requests, reasons texts
-	known := make(map[*vector.PodAmounts][2]int) // its number, and the number of why it fits nowhere
+	known := make(map[likeness][2]int) // the number of its request, and of why it fits nowhere
 	for i, row := range r.rows {
-		request := r.requests[i]
-		numbers, seen := known[request]
+		numbers, seen := known[r.likeness(i)]
 		if !seen {
-			numbers = [2]int{requests.number(r.amounts(request.Requested)), -1}
+			numbers = [2]int{requests.number(r.amounts(r.requests[i].Requested)), -1}
 		}
 		if row < 0 && numbers[1] < 0 {
-			numbers[1] = reasons.number(r.final.Explain(request, len(r.cordoned)))
+			numbers[1] = reasons.number(r.explain(r.outcome, i))
 		}
-		known[request] = numbers
+		known[r.likeness(i)] = numbers
 		where, why := -1, numbers[1]
 		if row >= 0 {
 			where, why = place[row], -1
@@ -295,18 +296,32 @@ func (r *report) pageMissing(d *shortage) *pageMissing {
 // explainBound says what has to be bought, and from which shapes.
 func (r *report) explainBound(d *shortage, why gang.Infeasibility) string {
 	var names []string
+	sets, _ := d.restrictions()
+	set := why.Column - r.m.Len() // of shapes to which alone pods may go
 	for i := range d.shapes {
-		room := d.shapes[i].room()
-		if why.Column >= 0 && room[why.Column] > 0 || why.Column < 0 && d.requests[d.pods[why.Member]].Requested.FitsIn(room) {
+		var supplies bool
+		switch {
+		case set >= 0:
+			supplies = sets[set].may[i]
+		case why.Column >= 0:
+			supplies = d.shapes[i].room()[why.Column] > 0
+		default:
+			supplies = d.fits(d.pods[why.Member], i)
+		}
+		if supplies {
 			names = append(names, d.shapes[i].name)
 		}
 	}
-	if why.Column < 0 {
-		return fmt.Sprintf("%s of one request: only new nodes of %s have room for them, %.4g for a cost of 1 at most.",
-			podCount(int(why.Needed)), list(names, 5), why.Available)
+	switch shapes := list(names, 5); {
+	case set >= 0:
+		return fmt.Sprintf("%s may go to new nodes of %s alone.", podCount(int(why.Needed)), shapes)
+	case why.Column < 0:
+		return fmt.Sprintf("%s of one request: only new nodes of %s take them, %.4g for a cost of 1 at most.",
+			podCount(int(why.Needed)), shapes, why.Available)
+	default:
+		return fmt.Sprintf("%s %s: only new nodes of %s have it, and a cost of 1 buys %s at most.", r.m.Name(why.Column),
+			r.m.Format(why.Column, why.Needed), shapes, r.m.Format(why.Column, math.Floor(why.Available)))
 	}
-	return fmt.Sprintf("%s %s: only new nodes of %s have it, and a cost of 1 buys %s at most.", r.m.Name(why.Column),
-		r.m.Format(why.Column, why.Needed), list(names, 5), r.m.Format(why.Column, math.Floor(why.Available)))
 }
 
 // whyFewer says why one node less than the bound of a shape doesn't do.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/internal/document"
 	corev1 "k8s.io/api/core/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -30,6 +31,8 @@ type objects struct {
 	// unknown are the fields that this program's Kubernetes types don't have, by
 	// path without indices, and in how many objects they are.
 	unknown map[string]int
+
+	problems []string // fields of nodes that can't be read
 }
 
 // place says where an object was read.
@@ -37,12 +40,14 @@ type place string
 
 type node struct {
 	*corev1.Node
-	from place
+	from   place
+	closed string // the path of a field that can't be read; no pod may go there
 }
 
 type pod struct {
 	*corev1.Pod
-	from place
+	from  place
+	group string // of spec.schedulingGroup or spec.workloadRef
 }
 
 // key returns the name by which people call a pod.
@@ -203,41 +208,161 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 		return fmt.Errorf("%s: metadata.name: it is empty", at)
 	}
 	if head.Kind == "Node" {
-		into := new(corev1.Node)
-		o.nodes = append(o.nodes, node{into, place(at)})
-		return o.decode(at, text, into, func() any { return new(corev1.Node) })
+		return o.node(at, text, head.Metadata.Name)
 	}
 	into := new(corev1.Pod)
-	o.pods = append(o.pods, pod{into, place(at)})
-	err := o.decode(at, text, into, func() any { return new(corev1.Pod) })
+	err := o.decode(text, into, func() any { return new(corev1.Pod) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
 	into.Namespace = head.Metadata.Namespace
-	return err
+	o.pods = append(o.pods, pod{into, place(at), groupOf(text)})
+	return nil
 }
+
+// groupOf returns the gang that a pod names in its spec: Kubernetes 1.36 and later have
+// schedulingGroup, 1.35 workloadRef. The types of one version don't have the other.
+func groupOf(text json.RawMessage) string {
+	var p struct {
+		Spec struct {
+			SchedulingGroup struct {
+				PodGroupName string `json:"podGroupName"`
+			} `json:"schedulingGroup"`
+			WorkloadRef struct {
+				Name               string `json:"name"`
+				PodGroup           string `json:"podGroup"`
+				PodGroupReplicaKey string `json:"podGroupReplicaKey"`
+			} `json:"workloadRef"`
+		} `json:"spec"`
+	}
+	if !bytes.Contains(text, []byte("schedulingGroup")) && !bytes.Contains(text, []byte("workloadRef")) {
+		return ""
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &p); err != nil {
+		return "" // no group has such a name
+	}
+	if ref := p.Spec.WorkloadRef; ref.Name != "" {
+		return strings.TrimSuffix(ref.Name+"/"+ref.PodGroup+"/"+ref.PodGroupReplicaKey, "/")
+	}
+	return p.Spec.SchedulingGroup.PodGroupName
+}
+
+// mostFaults is how many fields of a node are left out before all of it is.
+const mostFaults = 8
+
+// node adds a node. An amount that can't be read is left out, so that the node has nothing
+// of it. Another field that can't be read closes the node, since it may be what keeps pods
+// away. Both are problems and no errors: one node of thousands is not the end.
+func (o *objects) node(at string, text json.RawMessage, name string) error {
+	n := node{new(corev1.Node), place(at), ""}
+	for faults := 0; ; faults++ {
+		err := o.decode(text, n.Node, func() any { return new(corev1.Node) })
+		var fault *fieldFault
+		switch {
+		case err == nil:
+			n.Name = name
+			o.checkAmounts(&n)
+			o.nodes = append(o.nodes, n)
+			return nil
+		case !errors.As(err, &fault) || fault.path == "":
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		o.problems = append(o.problems, fmt.Sprintf("%s: %v", at, err))
+		n.Node = new(corev1.Node)
+		if !strings.HasPrefix(fault.path, "status.allocatable") && !strings.HasPrefix(fault.path, "status.capacity") {
+			n.closed = fault.path
+		}
+		root, _ := tree(text) // it was read before
+		if prune("", root, fault.path); faults == mostFaults {
+			root, n.closed = map[string]any{"metadata": map[string]any{"name": name}}, fault.path
+		}
+		text, _ = json.Marshal(root)
+	}
+}
+
+// prune takes away the value at a path.
+func prune(at string, v any, path string) bool {
+	for i, c := range children(at, v) {
+		switch v := v.(type) {
+		case map[string]any:
+			if c.path == path {
+				delete(v, c.key)
+				return true
+			}
+		case []any:
+			if c.path == path {
+				v[i] = nil
+				return true
+			}
+		}
+		if strings.HasPrefix(path, c.path) && prune(c.path, c.value, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkAmounts leaves out amounts that no node can have: negative ones, and those beyond
+// what is computed with.
+func (o *objects) checkAmounts(n *node) {
+	check := func(list corev1.ResourceList) error {
+		bare := &corev1.Node{Status: corev1.NodeStatus{Allocatable: list}}
+		m, err := placement.NewMap([]*corev1.Node{bare}, nil)
+		if err == nil {
+			_, err = m.NodeAllocatable(nil, bare, nil)
+		}
+		return err
+	}
+	for i, list := range []corev1.ResourceList{n.Status.Allocatable, n.Status.Capacity} {
+		if check(list) == nil {
+			continue
+		}
+		field := []string{"allocatable", "capacity"}[i]
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			if err := check(corev1.ResourceList{name: list[name]}); err != nil {
+				delete(list, name)
+				o.problems = append(o.problems, fmt.Sprintf("%s: status.%s: %v", n.from, field, err))
+			}
+		}
+	}
+}
+
+// A fieldFault is a value that an object can't have.
+type fieldFault struct {
+	path  string
+	cause error
+}
+
+func (f *fieldFault) Error() string { return f.path + ": " + f.cause.Error() }
+func (f *fieldFault) Unwrap() error { return f.cause }
 
 // decode decodes an object. Fields that it does not know are counted, repeated
 // ones are an error.
-func (o *objects) decode(at string, text json.RawMessage, into any, another func() any) error {
+func (o *objects) decode(text json.RawMessage, into any, another func() any) error {
 	if longExponent.Match(text) {
 		if path := farAmount(text); path != "" {
-			return fmt.Errorf("%s: %s: an amount with an exponent of four digits or more", at, path)
+			return &fieldFault{path, errors.New("an amount with an exponent of four digits or more")}
 		}
 	}
 	remarks, err := kjson.UnmarshalStrict(text, into)
 	if err != nil {
 		if path, cause := blame(text, another); cause != nil {
-			return fmt.Errorf("%s: %s: %w", at, path, cause)
+			return &fieldFault{path, cause}
 		}
-		return fmt.Errorf("%s: %w", at, err)
+		return err
 	}
 	for _, remark := range remarks {
 		path, isUnknown := strings.CutPrefix(remark.Error(), `unknown field `)
 		if !isUnknown {
-			return fmt.Errorf("%s: %w", at, remark)
+			return remark
+		}
+		if path = withoutIndices(strings.Trim(path, `"`)); strings.HasPrefix(path, "spec.schedulingGroup") {
+			continue // see groupOf
 		}
 		if o.unknown == nil {
 			o.unknown = make(map[string]int)
 		}
-		o.unknown[withoutIndices(strings.Trim(path, `"`))]++
+		o.unknown[path]++
 	}
 	return nil
 }

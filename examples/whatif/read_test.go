@@ -57,13 +57,8 @@ func TestBadFiles(t *testing.T) {
 		{"a repeated key in JSON", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","name":"b"}}`, []string{"f (Node ", "duplicate field", "metadata.name"}},
 		{"a wrong type", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: [a]}}", []string{`f: items[0] (Pod default/p): spec.nodeName: got ["a"], want a string`}},
 		{"a fraction", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: 1.5}}", []string{"f: items[0] (Pod default/p): spec.priority: got 1.5, want a whole number"}},
-		{"no quantity", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, memory: lots}}}", []string{`f: items[0] (Node a): status.allocatable.memory: got "lots": quantities must match`}},
-		{"no quantity, and long", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {memory: " + strings.Repeat("lots", 100) + "}}}", []string{`memory: got "lotslots`, "lot…: quantities"}},
-		{"no truth", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, spec: {unschedulable: 1}}", []string{"spec.unschedulable: got 1, want true or false"}},
 		{"no list", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: c}}", []string{`spec.containers: got "c", want a list`}},
-		{"a quantity that takes minutes to parse", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, memory: '1e-99999999'}}}", []string{"f: items[0] (Node a): status.allocatable.memory: "}},
 		{"a number that takes minutes to parse", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"overhead":{"cpu":1.11111111111111111111e9999999}}}`, []string{"f (Pod default/p): spec.overhead.cpu: "}},
-		{"no quantity of a name with dots", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {nvidia.com/gpu: all}}}", []string{"(Node a): status.allocatable[nvidia.com/gpu]: "}},
 		{"no quantity, deeper", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: lab}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}, {name: b, resources: {requests: {cpu: x}}}]}}",
 			[]string{"f: items[1] (Pod lab/p): spec.containers[1].resources.requests.cpu: "}},
 		{"no time", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: yesterday}}", []string{"(Pod default/p): metadata.creationTimestamp: "}},
@@ -73,10 +68,8 @@ func TestBadFiles(t *testing.T) {
 		{"the second document", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\nkind: Job\n", []string{`f: document 2: kind: got "Job"`}},
 		{"a node twice", both + "- &x {apiVersion: v1, kind: Node, metadata: {name: a}}\n- *x", []string{"f: items[1] (Node a): the same node as f: items[0] (Node a)"}},
 		{"a pod twice", both + "- &x {apiVersion: v1, kind: Pod, metadata: {name: a}}\n- *x", []string{"f: items[1] (Pod default/a): the same pod as f: items[0] (Pod default/a)"}},
-		{"a negative amount", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: -4}}}", []string{"f: items[0] (Node a): status.allocatable: ", "cpu", "-4"}},
 		{"a negative request", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {example.com/x: -1}}}]}}",
 			[]string{"f: items[0] (Pod default/p): its requests: ", "example.com/x"}},
-		{"a name that is none", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {'a b': 4}}}", []string{"f: items[0] (Node a): ", "a b"}},
 		{"a name that is none, in a pod", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {'a b': 1}}}]}}", []string{"f: items[0] (Pod default/p): ", "a b"}},
 	} {
 		_, err := question(c.text)
@@ -88,6 +81,51 @@ func TestBadFiles(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got %q, want %q in it", c.name, err, want)
 			}
+		}
+	}
+}
+
+// A field of a node that can't be read is a problem, and the others count. Where it may be
+// what keeps pods away, none go there; an amount that can't be is none.
+func TestBadNodes(t *testing.T) {
+	for _, c := range []struct {
+		name, node string // what the node is besides its name
+		problem    []string
+		closed     string
+		amounts    string
+	}{
+		{"no quantity", "status: {allocatable: {cpu: 4, memory: lots}}", []string{`f: items[0] (Node a): status.allocatable.memory: got "lots": quantities must match`}, "", "cpu 4"},
+		{"no quantity, and long", "status: {allocatable: {cpu: 4, memory: " + strings.Repeat("lots", 100) + "}}", []string{`memory: got "lotslots`, "lot…: quantities"}, "", "cpu 4"},
+		{"two of them", "status: {allocatable: {cpu: 4, memory: lots, pods: [1]}}", []string{"status.allocatable.memory: got", `status.allocatable.pods: got [1]`}, "", "cpu 4"},
+		{"no truth", "spec: {unschedulable: 1}, status: {allocatable: {cpu: 4}}", []string{"spec.unschedulable: got 1, want true or false"}, "spec.unschedulable", "cpu 4"},
+		{"no taint", "spec: {taints: [{key: a, effect: NoSchedule}, 5]}, status: {allocatable: {cpu: 4}}", []string{"spec.taints[1]: got 5, want an object"}, "spec.taints[1]", "cpu 4"},
+		{"no conditions", "status: {conditions: {Ready: true}, allocatable: {cpu: 4}}", []string{"status.conditions: got"}, "status.conditions", "cpu 4"},
+		{"a quantity that takes minutes to parse", "status: {allocatable: {cpu: 4, memory: '1e-99999999'}}", []string{"f: items[0] (Node a): status.allocatable.memory: an amount with an exponent"}, "", "cpu 4"},
+		{"no quantity of a name with dots", "status: {allocatable: {cpu: 4, nvidia.com/gpu: all}}", []string{"(Node a): status.allocatable[nvidia.com/gpu]: "}, "", "cpu 4"},
+		{"a negative amount", "status: {allocatable: {cpu: 4, memory: -4}}", []string{"f: items[0] (Node a): status.allocatable: ", "memory", "-4"}, "", "cpu 4"},
+		{"a name that is none", "status: {allocatable: {cpu: 4, 'a b': 4}}", []string{"f: items[0] (Node a): status.allocatable: ", "a b"}, "", "cpu 4"},
+		{"too many", "status: {allocatable: {cpu: 4, a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x, j: x}}", []string{"allocatable.a: ", "allocatable.i: "}, "status.allocatable.i", "nothing"},
+	} {
+		c2 := mustAsk(t, both+"- {apiVersion: v1, kind: Node, metadata: {name: a}, "+c.node+"}\n"+
+			nodeYAML("b", "", "cpu: 1, pods: 9", "")+podYAML("p", "cpu: 0", "tolerations: [{operator: Exists}]")+podYAML("q", "cpu: 1", ""))
+		problems := strings.Join(c2.problems, "\n")
+		for _, want := range c.problem {
+			if !strings.Contains(problems, want) {
+				t.Errorf("%s: got %q, want %q in it", c.name, problems, want)
+			}
+		}
+		if got := c2.nodes[0].closed; got != c.closed || c2.nodes[0].Name != "a" {
+			t.Errorf("%s: closed by %q, want %q", c.name, got, c.closed)
+		}
+		if got := (&report{cluster: c2}).amounts(c2.state.Nodes().Allocatable().Row(nil, 0)); got != c.amounts {
+			t.Errorf("%s: the node has %s, want %s", c.name, got, c.amounts)
+		}
+		o, err := c2.simulate(nil, vector.TieLowest())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.closed != "" && (o.rows[0] != 1 || c2.verdicts[0].reasons["node(s) had a malformed field"] != 1) {
+			t.Errorf("%s: the pod goes to row %d", c.name, o.rows[0])
 		}
 	}
 }
@@ -176,16 +214,17 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		pods := 0
-		for _, group := range [][]pod{s.running, s.queue, s.ended, s.gated, s.deleting, s.orphans, s.hidden} {
+		for _, group := range [][]pod{s.running, s.queue, s.ended, s.gated, s.deleting, s.orphans} {
 			pods += len(group)
 		}
-		if pods != len(o.pods) || len(s.nodes)+len(s.cordoned) != len(o.nodes) {
-			t.Fatalf("%d of %d pods and %d of %d nodes", pods, len(o.pods), len(s.nodes)+len(s.cordoned), len(o.nodes))
+		if pods != len(o.pods) || len(s.nodes) != len(o.nodes) {
+			t.Fatalf("%d of %d pods and %d of %d nodes", pods, len(o.pods), len(s.nodes), len(o.nodes))
 		}
 		c, err := newCluster(s, kubeTerms)
 		if err != nil {
 			return
 		}
+		c.findGangs([]string{"gang"})
 		c.remarks()
 		if _, err := c.simulate(nil, vector.TieLowest()); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -61,18 +62,23 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 		{"gated", r.gated},
 		{"being deleted", r.deleting},
 		{"on a node that is not here", r.orphans},
-		{"on a cordoned node", r.hidden},
 	} {
 		if len(out.pods) > 0 {
 			rows = append(rows, []string{"pods left out", fmt.Sprint(len(out.pods)), out.what + ": " + list(keys(out.pods), r.most)})
 		}
 	}
-	if len(r.cordoned) > 0 {
-		var names []string
-		for _, n := range r.cordoned {
-			names = append(names, n.Name)
+	if len(r.gangs) > 0 {
+		pods := 0
+		for _, g := range r.gangs {
+			pods += len(g.pods)
 		}
-		rows = append(rows, []string{"nodes left out", fmt.Sprint(len(names)), "cordoned: " + list(names, r.most)})
+		rows = append(rows, []string{"gangs", fmt.Sprint(len(r.gangs)), fmt.Sprintf("of %s, each all or nothing", podCount(pods))})
+	}
+	for _, ignored := range r.ignored {
+		rows = append(rows, []string{"ignored", fmt.Sprint(ignored.pods), ignored.name + ", of the pods that request it"})
+	}
+	for _, problem := range r.problems {
+		rows = append(rows, []string{"problem", "1", problem})
 	}
 	for _, path := range sortedKeys(r.unknown) {
 		rows = append(rows, []string{"unknown fields", fmt.Sprint(r.unknown[path]), path})
@@ -84,9 +90,41 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 }
 
 // notLookedAt is what decides nothing here.
-const notLookedAt = "Decided by resources and numbers of pods alone. Not looked at: node selectors and\n" +
-	"affinity, pod affinity and spreading, taints, ports, volumes, resource claims,\n" +
-	"images, preemption."
+const notLookedAt = "Not looked at: preferences, pod affinity and spreading, ports, volumes, resource\n" +
+	"claims, images, preemption."
+
+// keeps returns which constraint keeps how many pods from which nodes.
+func (r *report) keeps() (rows [][]string) {
+	type keeping struct {
+		pods  int
+		nodes map[int]bool
+	}
+	all := make(map[string]*keeping)
+	for _, v := range r.verdicts {
+		for constraint, nodes := range v.kept {
+			k := all[constraint]
+			if k == nil {
+				k = &keeping{nodes: make(map[int]bool)}
+				all[constraint] = k
+			}
+			k.pods++
+			for _, row := range nodes {
+				k.nodes[row] = true
+			}
+		}
+	}
+	for _, constraint := range sortedKeys(all) {
+		var names []string
+		for _, row := range slices.Sorted(maps.Keys(all[constraint].nodes)) {
+			names = append(names, r.cluster.nodes[row].Name)
+		}
+		rows = append(rows, []string{constraint, fmt.Sprint(all[constraint].pods), fmt.Sprint(len(names)), list(names, r.most)})
+	}
+	return rows
+}
+
+// keepsHead are the columns of keeps.
+var keepsHead = []string{"CONSTRAINT", "PODS", "NODES", "KEEPS THEM FROM"}
 
 // constraints returns what was not looked at, of the pods that have it.
 func (r *report) constraints() (rows [][]string) {
@@ -97,8 +135,12 @@ func (r *report) constraints() (rows [][]string) {
 }
 
 // head writes what the answer is about.
-func (r *report) head(input, constraints [][]string) {
+func (r *report) head(input, keeps, constraints [][]string) {
 	r.table(input)
+	if len(keeps) > 0 {
+		r.printf("\n")
+		r.table(slices.Concat([][]string{keepsHead}, keeps))
+	}
 	r.printf("\n%s", notLookedAt)
 	if len(constraints) == 0 {
 		r.printf(" No pod to place has such a constraint.\n")
@@ -298,24 +340,37 @@ func (r *report) unplaced() {
 	}
 	r.printf("\n%s fit nowhere\n", podCount(len(pods)))
 	for _, w := range r.workloads(pods) {
-		count := make(map[*vector.PodAmounts]int)
-		var requests []*vector.PodAmounts
+		count := make(map[likeness]int)
+		var alike []int // a pod of each likeness
 		for _, i := range w.pods {
-			if count[r.requests[i]]++; count[r.requests[i]] == 1 {
-				requests = append(requests, r.requests[i])
+			if count[r.likeness(i)]++; count[r.likeness(i)] == 1 {
+				alike = append(alike, i)
 			}
 		}
-		slices.SortStableFunc(requests, func(a, b *vector.PodAmounts) int { return count[b] - count[a] })
+		slices.SortStableFunc(alike, func(a, b int) int { return count[r.likeness(b)] - count[r.likeness(a)] })
 		r.printf("\n%s\n", w.name)
 		rest := len(w.pods)
-		for _, request := range requests[:min(len(requests), r.most)] {
-			r.printf("  %d of %s\n    %s\n", count[request], r.amounts(request.Requested), r.final.Explain(request, len(r.cordoned)))
-			rest -= count[request]
+		for _, pod := range alike[:min(len(alike), r.most)] {
+			n := count[r.likeness(pod)]
+			r.printf("  %d of %s\n    %s\n", n, r.amounts(r.requests[pod].Requested), r.explain(r.outcome, pod))
+			rest -= n
 		}
 		if rest > 0 {
-			r.printf("  and %s of %d other requests\n", podCount(rest), len(requests)-r.most)
+			r.printf("  and %s of %d other requests\n", podCount(rest), len(alike)-r.most)
 		}
 	}
+}
+
+// A likeness is what pods have in common that fit nowhere for the same reason.
+type likeness struct {
+	request *vector.PodAmounts
+	verdict *verdict
+	gang    *gangOfPods
+}
+
+// likeness returns what decides about a pod of the queue.
+func (r *report) likeness(pod int) likeness {
+	return likeness{r.requests[pod], r.verdicts[pod], r.gangOf[pod]}
 }
 
 // amounts writes what a vector holds.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
@@ -21,34 +22,131 @@ type outcome struct {
 	added   []*shape // of the rows behind the cluster's
 	rows    []int    // of the queue's pods, -1 for none
 	placed  int
-	elapsed time.Duration // of the decisions
+	partial map[*gangOfPods]int // how many members of a gang had room at once, where not all had
+	elapsed time.Duration       // of the decisions
+
+	allowed map[*verdict]*mayGo
+}
+
+// mayGo is a verdict about all rows, with those of new nodes.
+type mayGo struct {
+	rows    *vector.Mask
+	reasons map[string]int
 }
 
 // simulate places the queue, pod after pod, on the cluster with some nodes more.
-// A pod that fits nowhere is passed over; nothing is evicted for it.
+// A pod that fits nowhere is passed over; nothing is evicted for it. A gang is placed when
+// its first pod's turn comes, all of it or nothing.
 func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
-	o := &outcome{final: c.state.Clone(), more: add, rows: make([]int, len(c.requests))}
+	o := &outcome{final: c.state.Clone(), more: add, rows: make([]int, len(c.requests)),
+		partial: make(map[*gangOfPods]int), allowed: make(map[*verdict]*mayGo)}
 	if err := o.add(add); err != nil {
 		return nil, err
 	}
+	for _, v := range c.verdicts {
+		if o.allowed[v] == nil {
+			o.allowed[v] = o.extend(v, c)
+		}
+	}
 	start := time.Now()
-	for i, request := range c.requests {
-		decision, err := o.final.Decide(request)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.queue[i].from, err)
+	for i := range c.requests {
+		g := c.gangOf[i]
+		switch {
+		case g == nil:
+			if err := c.place(o, i, tie); err != nil {
+				return nil, err
+			}
+		case g.pods[0] == i:
+			if err := c.placeAll(o, g, tie); err != nil {
+				return nil, err
+			}
 		}
-		row := decision.Choose(tie)
-		o.rows[i] = row
-		if row < 0 {
-			continue
-		}
-		if err := o.final.Assume(row, request); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.queue[i].from, err)
-		}
-		o.placed++
 	}
 	o.elapsed = time.Since(start)
+	for _, row := range o.rows {
+		if row >= 0 {
+			o.placed++
+		}
+	}
 	return o, nil
+}
+
+// place places a pod, if it fits anywhere.
+func (c *cluster) place(o *outcome, i int, tie vector.Tie) error {
+	decision, err := o.final.Decide(c.requests[i], o.allowed[c.verdicts[i]].rows)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.queue[i].from, err)
+	}
+	row := decision.Choose(tie)
+	o.rows[i] = row
+	if row < 0 {
+		return nil
+	}
+	if err := o.final.Assume(row, c.requests[i]); err != nil {
+		return fmt.Errorf("%s: %w", c.queue[i].from, err)
+	}
+	return nil
+}
+
+// placeAll places a gang, or nothing of it.
+func (c *cluster) placeAll(o *outcome, g *gangOfPods, tie vector.Tie) error {
+	found := 0
+	for _, i := range g.pods {
+		if err := c.place(o, i, tie); err != nil {
+			return err
+		}
+		if o.rows[i] >= 0 {
+			found++
+		}
+	}
+	if found == len(g.pods) {
+		return nil
+	}
+	o.partial[g] = found
+	for _, i := range g.pods {
+		if row := o.rows[i]; row >= 0 {
+			if err := o.final.Forget(row, c.requests[i]); err != nil {
+				return fmt.Errorf("%s: %w", c.queue[i].from, err)
+			}
+		}
+		o.rows[i] = -1
+	}
+	return nil
+}
+
+// extend adds the new nodes to a verdict.
+func (o *outcome) extend(v *verdict, c *cluster) *mayGo {
+	m := &mayGo{v.rows, v.reasons}
+	if len(o.added) == 0 {
+		return m
+	}
+	m = &mayGo{vector.NewMask(o.final.Len()), maps.Clone(v.reasons)}
+	for row := range v.rows.All() {
+		m.rows.Set(row)
+	}
+	for i, s := range o.added {
+		if refusal := v.shapes[c.indexOf(s)]; refusal.Reason == "" {
+			m.rows.Set(v.rows.Len() + i)
+		} else {
+			m.reasons[refusal.Reason]++
+		}
+	}
+	return m
+}
+
+// explain says why a pod of the queue fits nowhere.
+func (c *cluster) explain(o *outcome, pod int) string {
+	v, g := o.allowed[c.verdicts[pod]], c.gangOf[pod]
+	if g == nil || len(g.pods) == 1 {
+		return o.final.Explain(c.requests[pod], v.rows, v.reasons)
+	}
+	text := fmt.Sprintf("%d of the %d pods of gang %s have room at once, and it takes all", o.partial[g], len(g.pods), g.name)
+	for row := range v.rows.All() {
+		if o.final.Fits(row, c.requests[pod]) {
+			return text + "."
+		}
+	}
+	return text + "; " + o.final.Explain(c.requests[pod], v.rows, v.reasons)
 }
 
 // add adds new nodes with their daemons. No object has such a name.

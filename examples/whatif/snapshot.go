@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/scoring"
@@ -15,37 +16,40 @@ import (
 
 // A snapshot is what the files say, sorted out: what counts and what doesn't.
 type snapshot struct {
-	nodes    []node // on which pods can be placed
-	cordoned []node // left out
-	running  []pod  // on nodes
-	queue    []pod  // to be placed, in this order
+	nodes   []node
+	running []pod // on nodes
+	queue   []pod // to be placed, in this order
 
 	// Pods that take nothing from a node and are not placed.
 	ended    []pod // succeeded or failed
 	gated    []pod // by scheduling gates
 	deleting []pod // and not on a node
 	orphans  []pod // on nodes that are not in the snapshot
-	hidden   []pod // on cordoned nodes
 
-	unknown map[string]int // see objects
+	unknown  map[string]int // see objects
+	problems []string
+	ignored  []ignored
+}
+
+// ignored is a resource that is left out of what pods request, and of how many.
+type ignored struct {
+	name string
+	pods int
 }
 
 // newSnapshot sorts out the objects of the cluster, and those that are only
 // pending. Two objects of one name are an error.
 func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
 	s := &snapshot{unknown: map[string]int{}}
-	cordoned := make(map[string]bool)
+	here := make(map[string]bool)
 	seen := make(map[string]place)
 	for _, n := range cluster.nodes {
 		if other, twice := seen[n.Name]; twice {
 			return nil, fmt.Errorf("%s: the same node as %s", n.from, other)
 		}
 		seen[n.Name] = n.from
-		if cordoned[n.Name] = n.Spec.Unschedulable; n.Spec.Unschedulable {
-			s.cordoned = append(s.cordoned, n)
-		} else {
-			s.nodes = append(s.nodes, n)
-		}
+		here[n.Name] = true
+		s.nodes = append(s.nodes, n)
 	}
 	clear(seen)
 	for _, p := range slices.Concat(cluster.pods, pending.pods) {
@@ -53,7 +57,7 @@ func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
 			return nil, fmt.Errorf("%s: the same pod as %s", p.from, other)
 		}
 		seen[p.key()] = p.from
-		s.sort(p, cordoned)
+		s.sort(p, here)
 	}
 	for _, p := range pending.pods {
 		if p.Spec.NodeName != "" {
@@ -65,6 +69,7 @@ func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
 			s.unknown[path] += count
 		}
 	}
+	s.problems = slices.Concat(cluster.problems, pending.problems)
 	if !keepOrder {
 		slices.SortStableFunc(s.queue, byPriorityAndAge)
 	}
@@ -72,16 +77,13 @@ func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
 }
 
 // sort puts a pod where it belongs.
-func (s *snapshot) sort(p pod, cordoned map[string]bool) {
-	isCordoned, isNode := cordoned[p.Spec.NodeName]
+func (s *snapshot) sort(p pod, here map[string]bool) {
 	to := &s.queue
 	switch {
 	case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
 		to = &s.ended
-	case p.Spec.NodeName != "" && !isNode:
+	case p.Spec.NodeName != "" && !here[p.Spec.NodeName]:
 		to = &s.orphans
-	case isCordoned:
-		to = &s.hidden
 	case p.Spec.NodeName != "":
 		to = &s.running
 	case p.DeletionTimestamp != nil:
@@ -90,6 +92,68 @@ func (s *snapshot) sort(p pod, cordoned map[string]bool) {
 		to = &s.gated
 	}
 	*to = append(*to, p)
+}
+
+// ignore leaves resources out of what pods request. An extender of the scheduler counts
+// them, such as HAMi's, and no node announces them.
+func (s *snapshot) ignore(names []string) error {
+	for _, name := range names {
+		for _, n := range s.nodes {
+			for _, list := range []corev1.ResourceList{n.Status.Allocatable, n.Status.Capacity} {
+				if _, has := list[corev1.ResourceName(name)]; has {
+					return fmt.Errorf("%s: node %s announces it", name, n.Name)
+				}
+			}
+		}
+		out := ignored{name: name}
+		for _, pods := range [][]pod{s.running, s.queue} {
+			for i, p := range pods {
+				if bare := without(p.Pod, corev1.ResourceName(name)); bare != nil {
+					pods[i].Pod = bare
+					out.pods++
+				}
+			}
+		}
+		if out.pods == 0 {
+			return fmt.Errorf("%s: no pod requests it", name)
+		}
+		s.ignored = append(s.ignored, out)
+	}
+	return nil
+}
+
+// without returns a pod without a resource; nil if it doesn't request it.
+func without(p *corev1.Pod, name corev1.ResourceName) *corev1.Pod {
+	found := false
+	bare := p.DeepCopy()
+	drop := func(lists ...corev1.ResourceList) {
+		for _, list := range lists {
+			if _, has := list[name]; has {
+				delete(list, name)
+				found = true
+			}
+		}
+	}
+	for _, containers := range [][]corev1.Container{bare.Spec.InitContainers, bare.Spec.Containers} {
+		for _, c := range containers {
+			drop(c.Resources.Requests, c.Resources.Limits)
+		}
+	}
+	for _, statuses := range [][]corev1.ContainerStatus{bare.Status.InitContainerStatuses, bare.Status.ContainerStatuses} {
+		for _, c := range statuses {
+			if drop(c.AllocatedResources); c.Resources != nil {
+				drop(c.Resources.Requests, c.Resources.Limits)
+			}
+		}
+	}
+	if r := bare.Spec.Resources; r != nil {
+		drop(r.Requests, r.Limits)
+	}
+	drop(bare.Spec.Overhead)
+	if !found {
+		return nil
+	}
+	return bare
 }
 
 // byPriorityAndAge orders pods as kube-scheduler's queue does, with their creation
@@ -124,18 +188,21 @@ type cluster struct {
 	state    *placement.State     // before any pod of the queue is placed
 	requests []*vector.PodAmounts // of the queue
 	kinds    int                  // how many of them are different
+	verdicts []*verdict           // of the queue: which nodes each may go to
+	hosts    []placement.Host     // of the nodes
+	gangs    []*gangOfPods        // of the queue
+	gangOf   []*gangOfPods        // of each pod of the queue, nil for none
 	shapes   []shape
-	shapeOf  map[string]int // by node, cordoned ones too
+	shapeOf  map[string]int // by node
 }
 
 // newCluster puts a snapshot into the form of the library.
 func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring.Term, error)) (*cluster, error) {
 	c := &cluster{snapshot: s}
 	var err error
-	all := slices.Concat(s.nodes, s.cordoned)
-	counted := slices.Concat(s.running, s.hidden, s.queue)
-	if c.m, err = placement.NewMap(bareNodes(all), barePods(counted)); err != nil {
-		return nil, blameObject(err, all, counted)
+	counted := slices.Concat(s.running, s.queue)
+	if c.m, err = placement.NewMap(bareNodes(s.nodes), barePods(counted)); err != nil {
+		return nil, blameObject(err, s.nodes, counted)
 	}
 	scored, err := terms(c.m)
 	if err != nil {
@@ -167,8 +234,18 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring
 		}
 		c.requests = append(c.requests, r)
 	}
-	c.kinds = len(known)
-	return c, c.findShapes(all)
+	c.kinds, c.gangOf = len(known), make([]*gangOfPods, len(s.queue))
+	if c.hosts, err = placement.Hosts(bareNodes(s.nodes)); err != nil {
+		return nil, err
+	}
+	for i, n := range s.nodes {
+		c.hosts[i].Closed = n.closed
+	}
+	if err := c.findShapes(); err != nil {
+		return nil, err
+	}
+	c.findVerdicts()
+	return c, nil
 }
 
 // request returns the request of a pod, one for all pods that request the same.
@@ -217,7 +294,8 @@ func barePods(pods []pod) (bare []*corev1.Pod) {
 // A shape is a kind of node that the cluster has.
 type shape struct {
 	name  string
-	nodes []string // of this shape
+	nodes []string       // of this shape
+	host  placement.Host // a new one, as filters see it
 
 	allocatable vector.ResourceVector // what a new one has
 	daemons     *vector.PodAmounts    // what runs on every new one
@@ -232,26 +310,33 @@ func (s *shape) room() vector.ResourceVector {
 }
 
 // findShapes returns the shapes of nodes in the order in which they appear. Nodes
-// are of one shape when they have the same instance type, or none, and the same
-// amounts. Nodes of one type may differ in cpu, memory and ephemeral storage, of
+// are of one shape when they have the same instance type, or none, the same amounts, the
+// same devices and taints, and the same values of the labels that pods of the queue select
+// by. Nodes of one type may differ in cpu, memory and ephemeral storage, of
 // which the kubelet and the hardware keep a little more here or there; a new one
 // has the least of each. It runs as much as the node whose DaemonSet and static
 // pods request most, resource by resource.
-func (c *cluster) findShapes(nodes []node) error {
+func (c *cluster) findShapes() error {
+	var labels []string
+	for _, p := range c.queue {
+		labels = append(labels, placement.Keys(p.Pod)...)
+	}
+	slices.Sort(labels)
+	labels = slices.Compact(labels)
 	index := make(map[string]int)
 	c.shapeOf = make(map[string]int)
-	for _, n := range nodes {
+	for row, n := range c.nodes {
 		amounts, err := c.m.NodeAllocatable(nil, n.Node, nil)
 		if err != nil {
 			return fmt.Errorf("%s: status.allocatable: %w", n.from, err)
 		}
-		instance := n.Labels[corev1.LabelInstanceTypeStable]
-		key := c.shapeKey(instance, amounts)
+		instance, host := n.Labels[corev1.LabelInstanceTypeStable], c.hosts[row].New()
+		key := c.shapeKey(instance, amounts, &host, labels)
 		i, known := index[key]
 		if !known {
 			i = len(c.shapes)
 			index[key] = i
-			c.shapes = append(c.shapes, shape{name: cmp.Or(instance, "as "+n.Name), allocatable: amounts, cost: 1,
+			c.shapes = append(c.shapes, shape{name: cmp.Or(instance, "as "+n.Name), host: host, allocatable: amounts, cost: 1,
 				daemons: &vector.PodAmounts{Requested: c.m.NewVector(), Scored: c.m.NewVector()}})
 		}
 		c.shapeOf[n.Name] = i
@@ -266,7 +351,7 @@ func (c *cluster) findShapes(nodes []node) error {
 }
 
 // shapeKey returns what nodes of one shape have in common.
-func (c *cluster) shapeKey(instance string, amounts vector.ResourceVector) string {
+func (c *cluster) shapeKey(instance string, amounts vector.ResourceVector, host *placement.Host, labels []string) string {
 	key := amounts.Clone()
 	for j := range key {
 		switch name := c.m.Name(j); {
@@ -275,7 +360,17 @@ func (c *cluster) shapeKey(instance string, amounts vector.ResourceVector) strin
 			key[j] = 0
 		}
 	}
-	return fmt.Sprint(instance, key)
+	parts := []string{fmt.Sprint(instance, key, host.Closed, host.Taints)}
+	for _, d := range host.Devices {
+		if part := fmt.Sprint(d.Product, d.Sharing); part != parts[len(parts)-1] {
+			parts = append(parts, part)
+		}
+	}
+	for _, label := range labels {
+		value, has := host.Node.Labels[label]
+		parts = append(parts, fmt.Sprint(has, value))
+	}
+	return strings.Join(parts, "\n")
 }
 
 // nameTwins names shapes of one instance type after a node of each.
@@ -294,7 +389,7 @@ func nameTwins(shapes []shape) {
 // addDaemons sets what runs on every new node.
 func (c *cluster) addDaemons() error {
 	sums := make(map[string]*vector.PodAmounts) // by node
-	for _, p := range slices.Concat(c.running, c.hidden) {
+	for _, p := range c.running {
 		if !isDaemon(p) {
 			continue
 		}

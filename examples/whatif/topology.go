@@ -10,25 +10,20 @@ import (
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // topologyOptions are the flags about gangs in racks.
 type topologyOptions struct {
 	keys                string // label keys, separated by commas
-	gang                string // the same, by which pods are one gang
 	required, preferred string
 }
-
-// gangKeys are the labels and annotations by which schedulers group pods.
-const gangKeys = "scheduling.x-k8s.io/pod-group,scheduling.k8s.io/group-name,pod-group-name"
 
 // check checks the flags, and sets the level where none is given.
 func (o *topologyOptions) check() error {
 	levels := o.levels()
 	switch {
-	case o.keys == "" && (o.required != "" || o.preferred != "" || o.gang != gangKeys):
-		return errors.New("-required, -preferred and -gang: want -topology")
+	case o.keys == "" && (o.required != "" || o.preferred != ""):
+		return errors.New("-required and -preferred: want -topology")
 	case o.keys == "":
 		return nil
 	case o.required != "" && o.preferred != "":
@@ -47,41 +42,6 @@ func (o *topologyOptions) check() error {
 
 func (o *topologyOptions) levels() []string { return strings.Split(o.keys, ",") }
 
-// A gangOfPods are pods of the queue that are placed together.
-type gangOfPods struct {
-	name string
-	pods []int
-}
-
-// gangs groups the pods of the queue, in its order.
-func (c *cluster) gangs(keys []string) (all []gangOfPods) {
-	index := make(map[string]int)
-	for i, p := range c.queue {
-		name := gangName(p.Pod, keys)
-		if name == "" {
-			continue
-		}
-		at, known := index[name]
-		if !known {
-			at = len(all)
-			index[name] = at
-			all = append(all, gangOfPods{name: name})
-		}
-		all[at].pods = append(all[at].pods, i)
-	}
-	return all
-}
-
-// gangName returns the gang of a pod, "" for none.
-func gangName(p *corev1.Pod, keys []string) string {
-	for _, key := range keys {
-		if value := cmp.Or(p.Labels[key], p.Annotations[key]); value != "" {
-			return p.Namespace + "/" + value
-		}
-	}
-	return ""
-}
-
 // gangHead are the columns of placeGangs.
 var gangHead = []string{"GANG", "PODS", "GOES TO"}
 
@@ -95,7 +55,7 @@ func (r *report) placeGangs(o *topologyOptions) (rows [][]string, remarks []stri
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, g := range r.gangs(strings.Split(o.gang, ",")) {
+	for _, g := range r.gangs {
 		where, err := r.place(g, top, o)
 		if err != nil {
 			return nil, nil, err
@@ -129,24 +89,35 @@ func (r *report) topology(o *topologyOptions, gangs [][]string, remarks []string
 	}
 }
 
+// mayAllGo returns the nodes to which each pod of a gang may go.
+func (r *report) mayAllGo(g *gangOfPods) *vector.Mask {
+	rows := new(vector.Mask)
+	rows.CopyFrom(r.verdicts[g.pods[0]].rows)
+	for _, i := range g.pods[1:] {
+		rows.And(rows, r.verdicts[i].rows)
+	}
+	return rows
+}
+
 // place says where a gang goes.
-func (r *report) place(g gangOfPods, top *gang.Topology, o *topologyOptions) (string, error) {
+func (r *report) place(g *gangOfPods, top *gang.Topology, o *topologyOptions) (string, error) {
 	free := r.state.Nodes().Free()
 	members := vector.NewMatrix(free.Schema(), 0, free.Cols())
 	for _, i := range g.pods {
 		members.AppendRow(r.requests[i].Requested)
 	}
+	rows := r.mayAllGo(g)
 	level, err := top.Level(cmp.Or(o.required, o.preferred))
 	if err != nil {
 		return "", err
 	}
 	request, alike := alikeBut(members)
 	if !alike {
-		return r.placeMixed(members, top, level, o.required != "")
+		return r.placeMixed(members, rows, top, level, o.required != "")
 	}
 	request.Required, request.Preferred = o.required, o.preferred
 	var packer gang.Packer
-	found, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, request)
+	found, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, rows, top, request)
 	switch {
 	case err != nil:
 		return "", err
@@ -205,7 +176,7 @@ func alikeBut(members *vector.Matrix) (request gang.TopologyRequest, ok bool) {
 
 // placeMixed is place for pods of many shapes: the first domain in which large pods
 // first find room.
-func (r *report) placeMixed(members *vector.Matrix, top *gang.Topology, level int, required bool) (string, error) {
+func (r *report) placeMixed(members *vector.Matrix, rows *vector.Mask, top *gang.Topology, level int, required bool) (string, error) {
 	free := r.state.Nodes().Free()
 	packer := gang.NewPacker(gang.Options{Total: vector.SumColumns(nil, free, nil), Restarts: 8})
 	var domains gang.Domains
@@ -213,8 +184,8 @@ func (r *report) placeMixed(members *vector.Matrix, top *gang.Topology, level in
 		if err := top.Domains(&domains, top.Levels()[l]); err != nil {
 			return "", err
 		}
-		if rows, k := packer.PlaceIn(nil, free, members, nil, &domains); k >= 0 {
-			return r.domains(rows, top, level), nil
+		if found, k := packer.PlaceIn(nil, free, members, rows, &domains); k >= 0 {
+			return r.domains(found, top, level), nil
 		}
 		if required {
 			break
@@ -222,12 +193,11 @@ func (r *report) placeMixed(members *vector.Matrix, top *gang.Topology, level in
 	}
 	var proved bool
 	if required {
-		_, _, proved = packer.InfeasibleIn(free, members, nil, &domains)
+		_, _, proved = packer.InfeasibleIn(free, members, rows, &domains)
 	} else {
-		rows := vector.NewMask(free.Rows())
-		for row := range top.Rows() {
-			if top.Domain(row, 0) >= 0 {
-				rows.Set(row)
+		for row := range rows.Len() {
+			if row >= top.Rows() || top.Domain(row, 0) < 0 {
+				rows.Clear(row)
 			}
 		}
 		if found, ok := packer.Place(nil, free, members, rows); ok {

@@ -22,7 +22,7 @@ func BenchmarkPlace(b *testing.B) {
 				placed = 0
 				for i := range pods {
 					r := w.requests[i%len(w.requests)]
-					d, err := state.Decide(r)
+					d, err := state.Decide(r, nil)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -1,8 +1,8 @@
 // Package placement places pods on nodes one after the other, as kube-scheduler
-// does by resources alone: which nodes can hold a pod, how good each of them is,
-// which are the best, and what is left once the pod is there. It is the library
-// with nothing around it, and knows no other constraint: no taints, affinity,
-// spreading, ports, volumes or claims, and no preemption.
+// does: which nodes a pod may go to, which can hold it, how good each of them is,
+// which are the best, and what is left once the pod is there. A [Filter] is the pod's
+// taints, node selector and required node affinity. It knows no other constraint: no pod
+// affinity, spreading, ports, volumes or claims, and no preemption.
 //
 //	m, err := placement.NewMap(nodes, pods)
 //	terms, err := placement.KubeTerms(m, placement.DefaultStrategy(), 1, 1)
@@ -10,7 +10,7 @@
 //	err = state.AddNode(node)                  // each node
 //	err = state.Bind(request, node.Name)       // each pod that runs
 //	request, err := placement.RequestOf(m, pod)
-//	decision, err := state.Decide(request)     // each pod to be placed
+//	decision, err := state.Decide(request, nil) // each pod to be placed
 //	row := decision.Choose(vector.TieSeeded(42))
 //	err = state.Assume(row, request)
 package placement
@@ -189,19 +189,28 @@ type Decision struct {
 	Scores []float64    // of the nodes in Fits, by row; the others are not set
 }
 
-// Decide says which nodes can hold a pod, and how good each of these is.
+// Decide says which nodes can hold a pod, and how good each of these is. rows are those
+// that it may go to; nil is all of them.
 // It allocates nothing, but after nodes were added. Who wants nothing but a node asks
 // [scoring.Bound.Best].
-func (s *State) Decide(r *vector.PodAmounts) (Decision, error) {
+func (s *State) Decide(r *vector.PodAmounts, rows *vector.Mask) (Decision, error) {
 	if n := s.Len(); len(s.points) < n {
 		s.points = make([]float64, n)
 	}
 	vector.Fit(&s.fits, s.nodes.Free(), r.Requested)
+	if rows != nil {
+		s.fits.And(&s.fits, rows)
+	}
 	decision := Decision{Fits: &s.fits, Scores: s.points}
 	if s.scores == nil {
 		return decision, nil
 	}
 	return decision, s.scores.Score(s.points, *r, &s.fits)
+}
+
+// Fits reports whether the node in a row has room for a pod.
+func (s *State) Fits(row int, r *vector.PodAmounts) bool {
+	return r.Requested.FitsIn(s.nodes.Free().Row(nil, row))
 }
 
 // Choose returns one of the best nodes by a rule for ties, or -1 when no node can
@@ -243,13 +252,17 @@ func (s *State) Bind(r *vector.PodAmounts, node string) error {
 //
 //	0/6 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu, 4 Too many pods.
 //
-// A node that lacks two resources counts for both. unschedulable nodes are not in
-// the state and count besides.
-func (s *State) Explain(r *vector.PodAmounts, unschedulable int) string {
-	s.counts = vector.Rejections(s.counts, s.nodes.Free(), r.Requested, nil)
+// A node that lacks two resources counts for both. rows are those that the pod may go to;
+// nil is all of them. others are reasons why it may not go to the others, with numbers of
+// nodes.
+func (s *State) Explain(r *vector.PodAmounts, rows *vector.Mask, others map[string]int) string {
+	if s.Len() == 0 {
+		return "no nodes available to schedule pods"
+	}
+	s.counts = vector.Rejections(s.counts, s.nodes.Free(), r.Requested, rows)
 	var reasons []string
-	if unschedulable > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d node(s) were unschedulable", unschedulable))
+	for reason, nodes := range others {
+		reasons = append(reasons, fmt.Sprint(nodes, " ", reason))
 	}
 	for i, nodes := range s.counts {
 		switch {
@@ -261,8 +274,5 @@ func (s *State) Explain(r *vector.PodAmounts, unschedulable int) string {
 		}
 	}
 	slices.Sort(reasons) // as text, as kube-scheduler does
-	if s.Len()+unschedulable == 0 {
-		return "no nodes available to schedule pods"
-	}
-	return fmt.Sprintf("0/%d nodes are available: %s.", s.Len()+unschedulable, strings.Join(reasons, ", "))
+	return fmt.Sprintf("0/%d nodes are available: %s.", s.Len(), strings.Join(reasons, ", "))
 }

@@ -45,7 +45,7 @@ func compare(t *testing.T, w *world, seed uint64) {
 	refused := 0
 	for i, request := range w.requests {
 		pod := w.pods[i]
-		d, err := state.Decide(request)
+		d, err := state.Decide(request, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func compare(t *testing.T, w *world, seed uint64) {
 		row := d.Choose(vector.TieSeeded(seed))
 		if row < 0 {
 			refused++
-			if got, want := state.Explain(request, 0), naive.explain(pod); got != want {
+			if got, want := state.Explain(request, nil, nil), naive.explain(pod); got != want {
 				t.Fatalf("seed %d, %s: got %q, want %q", seed, pod.Name, got, want)
 			}
 			continue
@@ -254,7 +254,7 @@ func mustMap(t *testing.T) *vectormap.ResourceVectorMap {
 func TestTiesAndForget(t *testing.T) {
 	state, request := two(t, true)
 	best := func(s *placement.State) (rows []int) {
-		d, err := s.Decide(request)
+		d, err := s.Decide(request, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +279,7 @@ func TestTiesAndForget(t *testing.T) {
 	if got := best(other); got != nil {
 		t.Errorf("both are full: the best are %v", got)
 	}
-	if got, want := other.Explain(request, 1), "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu."; got != want {
+	if got, want := other.Explain(request, nil, map[string]int{"node(s) were unschedulable": 1}), "0/2 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := best(state); !slices.Equal(got, []int{1}) {
@@ -295,7 +295,7 @@ func TestTiesAndForget(t *testing.T) {
 
 func TestNoTerms(t *testing.T) {
 	state, request := two(t, false)
-	d, err := state.Decide(request)
+	d, err := state.Decide(request, nil)
 	if err != nil || d.Scores[0] != 0 || d.Scores[1] != 0 || d.Fits.Count() != 2 {
 		t.Errorf("got %v of %v, error %v", d.Scores, d.Fits, err)
 	}
@@ -332,7 +332,7 @@ func TestBestEffortIsNotBalanced(t *testing.T) {
 		{corev1.ResourceList{"memory": resource.MustParse("8Gi")}, []float64{87, 50}},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: c.requests}}}}}
-		d, err := balanced.Decide(request(t, m, pod))
+		d, err := balanced.Decide(request(t, m, pod), nil)
 		if err != nil || !slices.Equal(d.Scores, c.want) {
 			t.Errorf("%v: scores %v, %v; want %v", c.requests, d.Scores, err, c.want)
 		}
@@ -347,7 +347,7 @@ func TestErrors(t *testing.T) {
 	if err := state.Bind(request, "c"); err == nil {
 		t.Error("a pod on a node that isn't there is no error")
 	}
-	if got, want := newState(t, mustMap(t), nil).Explain(request, 0), "no nodes available to schedule pods"; got != want {
+	if got, want := newState(t, mustMap(t), nil).Explain(request, nil, nil), "no nodes available to schedule pods"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if _, err := placement.NewState(mustMap(t), []scoring.Term{{Weight: 1}}); err == nil {
@@ -366,11 +366,11 @@ func TestErrors(t *testing.T) {
 func TestDecideAllocatesNothing(t *testing.T) {
 	w := newWorld(rand.New(rand.NewPCG(3, 4)), 200, 5)
 	state := w.state(t)
-	if _, err := state.Decide(w.requests[0]); err != nil {
+	if _, err := state.Decide(w.requests[0], nil); err != nil {
 		t.Fatal(err)
 	}
 	n := testing.AllocsPerRun(100, func() {
-		d, err := state.Decide(w.requests[0])
+		d, err := state.Decide(w.requests[0], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

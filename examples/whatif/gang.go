@@ -1,0 +1,46 @@
+package main
+
+import "cmp"
+
+// gangKeys are the labels and annotations by which schedulers group pods: Volcano,
+// KAI, the coscheduling plugin, Koordinator, Kueue.
+const gangKeys = "scheduling.k8s.io/group-name,scheduling.volcano.sh/group-name,pod-group-name," +
+	"scheduling.x-k8s.io/pod-group,pod-group.scheduling.sigs.k8s.io,gang.scheduling.koordinator.sh/name,kueue.x-k8s.io/pod-group-name"
+
+// A gangOfPods is pods of the queue that are placed together or not at all.
+type gangOfPods struct {
+	name string
+	pods []int
+}
+
+// findGangs groups the pods of the queue, in its order, by the keys of labels or
+// annotations, and by the field of their spec that Kubernetes 1.35 and later have for it.
+func (c *cluster) findGangs(keys []string) {
+	index := make(map[string]*gangOfPods)
+	for i, p := range c.queue {
+		name := gangName(p, keys)
+		if name == "" {
+			continue
+		}
+		g := index[name]
+		if g == nil {
+			g = &gangOfPods{name: name}
+			index[name] = g
+			c.gangs = append(c.gangs, g)
+		}
+		g.pods = append(g.pods, i)
+		c.gangOf[i] = g
+	}
+}
+
+// gangName returns the gang of a pod, "" for none.
+func gangName(p pod, keys []string) string {
+	name := ""
+	for _, key := range keys {
+		name = cmp.Or(name, p.Labels[key], p.Annotations[key])
+	}
+	if name = cmp.Or(name, p.group); name == "" {
+		return ""
+	}
+	return p.Namespace + "/" + name
+}

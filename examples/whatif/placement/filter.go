@@ -1,0 +1,187 @@
+package placement
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/resvec/resvec/device"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+)
+
+// A Host is a node as filters see it.
+type Host struct {
+	Node    *corev1.Node
+	Taints  []corev1.Taint  // of the node, and of what its status says
+	Devices []device.Device // as its labels describe them
+	Closed  string          // a field that can't be read, so that no pod may go there; empty: none
+}
+
+// Hosts returns what filters look at, in the order of the nodes. A cordoned node has the
+// taint node.kubernetes.io/unschedulable, and one that is not Ready not-ready or
+// unreachable, as controllers set them: files may lack them.
+func Hosts(nodes []*corev1.Node) ([]Host, error) {
+	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	if err != nil {
+		return nil, err
+	}
+	hosts := make([]Host, len(nodes))
+	for i, node := range nodes {
+		hosts[i] = Host{Node: node}
+		if known, ok := inventory.Node(node.Name); ok {
+			hosts[i].Devices = known.Devices
+		}
+		add := func(key string) {
+			hosts[i].Taints = append(hosts[i].Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
+		}
+		if node.Spec.Unschedulable {
+			add(corev1.TaintNodeUnschedulable)
+		}
+		for _, c := range node.Status.Conditions {
+			switch {
+			case c.Type != corev1.NodeReady:
+			case c.Status == corev1.ConditionFalse:
+				add(corev1.TaintNodeNotReady)
+			case c.Status == corev1.ConditionUnknown:
+				add(corev1.TaintNodeUnreachable)
+			}
+		}
+		hosts[i].Taints = append(hosts[i].Taints, node.Spec.Taints...)
+	}
+	return hosts, nil
+}
+
+// New returns a host like h that has just joined the cluster: without the name, the taints
+// of a node that is cordoned or ill, and the labels that no other node has.
+func (h *Host) New() Host {
+	h2 := Host{Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(h.Node.Labels)}}, Devices: h.Devices, Closed: h.Closed}
+	delete(h2.Node.Labels, corev1.LabelHostname)
+	for _, taint := range h.Taints {
+		if !isPassing(taint.Key) {
+			h2.Taints = append(h2.Taints, taint)
+		}
+	}
+	return h2
+}
+
+// isPassing reports whether a taint says how a node is at present, and not what it is.
+func isPassing(key string) bool {
+	return strings.HasPrefix(key, "node.kubernetes.io/") || strings.HasPrefix(key, "node.cloudprovider.kubernetes.io/") ||
+		key == "ToBeDeletedByClusterAutoscaler" || key == "DeletionCandidateOfClusterAutoscaler"
+}
+
+// A Filter is what a pod demands of its node besides room: that it tolerates the taints,
+// that its node selector and its required node affinity match, and that it gets the card
+// that these name.
+type Filter struct {
+	tolerations []corev1.Toleration
+	selector    map[string]string
+	affinity    nodeaffinity.RequiredNodeAffinity // with the selector
+	cards       []string                          // labels by which it selects a product of which it requests whole devices
+}
+
+// NewFilter returns what a pod demands.
+func NewFilter(pod *corev1.Pod) *Filter {
+	f := &Filter{tolerations: pod.Spec.Tolerations, selector: pod.Spec.NodeSelector, affinity: nodeaffinity.GetRequiredNodeAffinity(pod)}
+	keys := Keys(pod)
+	requested := make(map[corev1.ResourceName]bool)
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for _, c := range containers {
+			for _, list := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
+				for name, q := range list {
+					requested[name] = requested[name] || !q.IsZero()
+				}
+			}
+		}
+	}
+	for _, rule := range device.DefaultRules() {
+		domain, isPattern := strings.CutPrefix(rule.Product, "*")
+		for _, key := range keys {
+			kind, ok := strings.CutSuffix(key, domain)
+			if isPattern && !ok || !isPattern && key != rule.Product {
+				continue
+			}
+			if slices.ContainsFunc(rule.Whole, func(whole corev1.ResourceName) bool {
+				return requested[corev1.ResourceName(strings.Replace(string(whole), "*", kind, 1))]
+			}) {
+				f.cards = append(f.cards, key)
+			}
+		}
+	}
+	return f
+}
+
+// Keys returns the keys of labels that a pod's node selector and its required node
+// affinity name, sorted.
+func Keys(pod *corev1.Pod) []string {
+	keys := slices.Collect(maps.Keys(pod.Spec.NodeSelector))
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			for _, r := range term.MatchExpressions {
+				keys = append(keys, r.Key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// A Refusal says why a pod may not go to a node.
+type Refusal struct {
+	Reason string // in kube-scheduler's words, for a number of nodes
+	Detail string // which constraint it is, for people
+}
+
+// Refuse says why the pod may not go to a host, however much room there is. The zero
+// value says that it may.
+func (f *Filter) Refuse(h *Host) Refusal {
+	if h.Closed != "" {
+		return Refusal{"node(s) had a malformed field", "malformed " + h.Closed}
+	}
+	blocking := func(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
+	if taint, found := helpers.FindMatchingUntoleratedTaint(klog.Logger{}, h.Taints, f.tolerations, blocking, true); found {
+		switch taint.Key {
+		case corev1.TaintNodeUnschedulable:
+			return Refusal{"node(s) were unschedulable", "cordoned"}
+		case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
+			return Refusal{"node(s) had untolerated taint(s)", "not ready"}
+		}
+		return Refusal{"node(s) had untolerated taint(s)", "taint " + strings.TrimSuffix(taint.Key+"="+taint.Value, "=")}
+	}
+	const unmatched = "node(s) didn't match Pod's node affinity/selector"
+	for _, key := range slices.Sorted(maps.Keys(f.selector)) {
+		if value, has := h.Node.Labels[key]; !has || value != f.selector[key] {
+			return Refusal{unmatched, fmt.Sprintf("nodeSelector %s=%s", key, f.selector[key])}
+		}
+	}
+	if ok, _ := f.affinity.Match(h.Node); !ok { // what does not parse matches nothing, as in kube-scheduler
+		return Refusal{unmatched, "required node affinity"}
+	}
+	for _, label := range f.cards {
+		if product := h.Node.Labels[label]; !hasWhole(h.Devices, product) {
+			return Refusal{"node(s) had no whole " + product, "whole card " + product}
+		}
+	}
+	return Refusal{}
+}
+
+// hasWhole reports whether a host has a whole device of a product, and not only shares and
+// MIG instances. Of a host whose labels don't say what its devices are the selector is
+// enough. A product that names shares or instances is what was asked for.
+func hasWhole(devices []device.Device, product string) bool {
+	known := false
+	for _, d := range devices {
+		if d.Product == product {
+			known = true
+			if d.Sharing == device.SharingNone {
+				return true
+			}
+		}
+	}
+	return !known || strings.HasSuffix(product, "-SHARED") || strings.Contains(product, "-MIG-")
+}
