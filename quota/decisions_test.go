@@ -783,7 +783,7 @@ func TestBadQueueAmounts(t *testing.T) {
 		{"too large", func(q *Queue) { q.Deserved = []float64{0, 1 << 53} }, ErrBadAmount, "memory"},
 		{"unlimited guarantee", func(q *Queue) { q.Guarantee = []float64{inf} }, ErrBadAmount, "cpu"},
 		{"too long", func(q *Queue) { q.Capability = make([]float64, w.m.Len()+1) }, vector.ErrShape, "amounts"},
-		{"mentions what isn't there", func(q *Queue) { q.deny(w.m.Len(), "") }, vector.ErrShape, "dimension"},
+		{"mentions what isn't there", func(q *Queue) { q.Deny(w.m.Len()) }, vector.ErrShape, "dimension"},
 		{"no name", func(q *Queue) { q.Name = "" }, ErrBadName, ""},
 	} {
 		q := w.queues["q"].spec.clone()

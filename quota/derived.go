@@ -25,7 +25,7 @@ func (l *Ledger) limit() {
 // capability returns what a queue's capability says about a dimension.
 func (l *Ledger) capability(q *queue, dim int) int64 {
 	amount := amountAt(q.spec.Capability, dim)
-	_, denied := q.spec.Denied[dim]
+	_, denied := q.spec.denied[dim]
 	switch {
 	case amount > 0:
 		return amount

@@ -99,7 +99,7 @@ func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) 
 	if l.cfg.EnforceGuarantee && amountAt(spec.Capability, int(dim)) > 0 {
 		return why
 	}
-	switch text, denied := spec.Denied[int(dim)]; {
+	switch text, denied := spec.denied[int(dim)]; {
 	case !denied:
 		return ReasonNoQuota
 	case text != "":
@@ -158,7 +158,7 @@ func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 	}
 	f.Why = l.why(lack.Why, lack.Level, lack.Dim, lack.Limit)
 	if f.Why == ReasonUnreadableQuota {
-		f.Detail = recordOf(lack.Level).spec.Denied[int(lack.Dim)]
+		f.Detail = recordOf(lack.Level).spec.denied[int(lack.Dim)]
 	}
 }
 
@@ -191,7 +191,7 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 		f.Detail = noQuotaOfAny
 	case unreadable >= 0 && (sums || f.Why != ReasonUnreadableQuota):
 		o := &is.Options[unreadable]
-		f.Detail = recordOf(o.Level).spec.Denied[int(o.Dim)]
+		f.Detail = recordOf(o.Level).spec.denied[int(o.Dim)]
 	}
 }
 
@@ -199,7 +199,7 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 // empty if there is none.
 func (q *Queue) fault() (fault string) {
 	first := -1
-	for dim, text := range q.Denied {
+	for dim, text := range q.denied {
 		if text != "" && (first < 0 || dim < first) {
 			first, fault = dim, text
 		}

@@ -386,7 +386,7 @@ func validateCycle(t *testing.T, n int) func() {
 	cycle[0].Parent = cycle[n-1].Name
 	many := append(chainOf(n), chainOf(n)...)
 	for i := range n {
-		many = append(many, Queue{Name: fmt.Sprint("x", i), Parent: fmt.Sprint("y", i), Denied: map[int]string{-1: ""}})
+		many = append(many, Queue{Name: fmt.Sprint("x", i), Parent: fmt.Sprint("y", i), denied: map[int]string{-1: ""}})
 	}
 	return func() {
 		if errs, _ := Validate(cycle, m, nil); len(errs) != 1 {

@@ -116,18 +116,10 @@ func q(m *vectormap.ResourceVectorMap, name, capability string) Queue {
 	queue.Capability, mentioned = vectorOf(m, capability)
 	for _, dim := range mentioned {
 		if queue.Capability[dim] == 0 {
-			queue.deny(dim, "")
+			queue.Deny(dim)
 		}
 	}
 	return queue
-}
-
-// deny denies a dimension.
-func (q *Queue) deny(dim int, text string) {
-	if q.Denied == nil {
-		q.Denied = map[int]string{}
-	}
-	q.Denied[dim] = text
 }
 
 // newWorld makes a ledger over cards A B C H K V, all discovered, with queues

@@ -81,7 +81,7 @@ func TestNamesAreUTF8(t *testing.T) {
 	_, _, jobErr := w.ResolveJob(Job{ID: notUTF8, Queue: "q"})
 	_, _, jobQueueErr := w.ResolveJob(Job{ID: "j", Queue: notUTF8})
 	_, _, queueErr := w.SetQueues([]Queue{{Name: notUTF8}}, nil)
-	_, _, ignoredErr := w.SetQueues([]Queue{{Name: "q", Ignored: []corev1.ResourceName{notUTF8}}}, nil)
+	_, _, ignoredErr := w.SetQueues([]Queue{{Name: "q", ignored: []corev1.ResourceName{notUTF8}}}, nil)
 	_, _, specErr := new(Config).BuildQueue(w.m, QueueSpec{Name: notUTF8})
 	_, mapErr := NewMap([]string{notUTF8})
 	_, extendErr := extendMap(w.m, []string{notUTF8})
@@ -505,7 +505,7 @@ func TestErrorsNameFieldAndValue(t *testing.T) {
 		{commit("cpu:7m"), `quota: sum too large: task "1": 0.007 cores of cpu: want sums below 2^53 milli-cores`},
 		{commit("A:7m"), `quota: sum too large: task "1": 0.007 cards of A: want sums below 2^53 milli-cards`},
 		{set(Queue{Name: "a"}, Queue{}), "queues[1].name: Required value: a queue needs a name"},
-		{set(Queue{Name: "a", Denied: map[int]string{-1: ""}}), fmt.Sprintf(`queues[0].denied[-1]: Invalid value: -1: queue "a": want dimensions below %d`, w.m.Len())},
+		{set(Queue{Name: "a", denied: map[int]string{-1: ""}}), fmt.Sprintf(`queues[0].denied[-1]: Invalid value: -1: queue "a": want dimensions below %d`, w.m.Len())},
 		{build(QueueSpec{Name: "a", Capability: list("cpu=-1 memory=-2")}), `quota: bad amount: queue "a": capability of cpu is -1: want 0 to less than 2^53 milli-cores`},
 		{build(QueueSpec{Name: "a", Guarantee: list("memory=-2")}), `quota: bad amount: queue "a": guarantee of memory is -2: want 0 to less than 2^53 bytes`},
 	} {

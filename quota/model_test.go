@@ -1179,11 +1179,12 @@ func (m *model) specs() (specs []Queue) {
 				case Unlimited:
 					spec.Capability[i] = inf
 				case 0:
-					spec.deny(i, "")
+					spec.Deny(i)
 				}
 			}
 			if text, ok := q.denied[dim]; ok {
-				spec.deny(i, text)
+				spec.Deny(i)
+				spec.denied[i] = text
 			}
 			spec.Guarantee[i] = float64(q.guarantee[dim])
 		}

@@ -16,17 +16,26 @@ type Queue struct {
 
 	// Capability is the most that may be used; +Inf is unlimited. A 0 says nothing: a
 	// parent doesn't limit the dimension, and a leaf may use none of it; cpu and memory
-	// of a leaf follow [Config.MissingUnlimited]. To limit a parent to 0, use Denied.
+	// of a leaf follow [Config.MissingUnlimited]. See [Queue.Deny].
 	Capability vector.ResourceVector
 	Guarantee  vector.ResourceVector // kept free of siblings' use, with Config.EnforceGuarantee
 	Deserved   vector.ResourceVector // what the queue's share is measured by
 
-	// Denied has dimensions of which even a parent may use none, where Capability is 0. An
-	// empty text: the 0 is meant. Another says what is wrong with the entry; refusals repeat
-	// it, and the card doesn't count as configured.
-	Denied map[int]string
+	// denied has dimensions whose 0 is a limit. An empty text: it is meant. Another says what
+	// is wrong with the entry; refusals repeat it, and the card doesn't count as configured.
+	denied  map[int]string
+	ignored []corev1.ResourceName // of a described capability, what doesn't count; Validate warns of what carries cards
+}
 
-	Ignored []corev1.ResourceName // of the described capability, what doesn't count; [Validate] warns of what carries cards
+// Deny makes a 0 of the capability a limit: not even a parent may use any of these
+// dimensions of the map.
+func (q *Queue) Deny(dims ...int) {
+	if q.denied == nil {
+		q.denied = map[int]string{}
+	}
+	for _, dim := range dims {
+		q.denied[dim] = ""
+	}
 }
 
 // State is the state of a queue, by Volcano's names; empty counts as StateOpen. Only an

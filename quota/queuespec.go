@@ -86,15 +86,15 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	b := queueBuilder{m: m, q: &q, config: c, spec: &spec}
 	main := cmp.Or(c.Keys.Quota, QuotaAnnotation)
 	var mentioned map[int]bool
-	q.Capability, mentioned, q.Denied = b.vector("capability", spec.Capability, main)
+	q.Capability, mentioned, q.denied = b.vector("capability", spec.Capability, main)
 	for dim := range mentioned {
 		if q.Capability[dim] == 0 {
-			q.Denied[dim] = ""
+			q.denied[dim] = ""
 		}
 	}
 	q.Guarantee, _, _ = b.vector("guarantee", spec.Guarantee, cmp.Or(c.Keys.Guarantee, main))
 	q.Deserved, _, _ = b.vector("deserved", spec.Deserved, cmp.Or(c.Keys.Deserved, main))
-	q.Ignored = ignored(m, spec.Capability)
+	q.ignored = ignored(m, spec.Capability)
 	if b.err != nil {
 		return Queue{}, nil, b.err
 	}

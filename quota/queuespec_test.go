@@ -232,7 +232,7 @@ func TestValidate(t *testing.T) {
 	}
 	l1, l2 := Queue{Name: "l1", Parent: "l2"}, Queue{Name: "l2", Parent: "l1"}
 	b := queue("b", "B:3", "B:4")
-	b.Ignored = []corev1.ResourceName{"nvidia.com/gpu", "pods"}
+	b.ignored = []corev1.ResourceName{"nvidia.com/gpu", "pods"}
 	errs, warnings := Validate([]Queue{
 		queue("p", "A:4", "A:1"), queue("c1 < p", "A:6", "A:1"), queue("c2 < p", "A:1", "A:1"),
 		queue("c2 < p", "A:1", ""), queue("n < nope", "", ""), l1, l2, b, {},
@@ -287,8 +287,8 @@ func TestForgottenDimensions(t *testing.T) {
 	}{
 		{"by hand", Queue{Name: "org", Capability: hand}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
 		{"a short vector", Queue{Name: "org", Capability: hand[:a]}, [3]string{"yes", "yes", "yes"}},
-		{"a 0 that is meant", Queue{Name: "org", Capability: hand, Denied: map[int]string{b: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"}},
-		{"denied and limited", Queue{Name: "org", Capability: hand, Denied: map[int]string{a: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
+		{"a 0 that is meant", Queue{Name: "org", Capability: hand, denied: map[int]string{b: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"}},
+		{"denied and limited", Queue{Name: "org", Capability: hand, denied: map[int]string{a: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
 		{
 			"described", second(new(Config).BuildQueue(m, QueueSpec{Name: "org", Capability: list("cpu=0"), Annotations: quotaOf(`{"A":2,"B":0}`)})),
 			[3]string{"CPU 0 of 0 at org", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"},

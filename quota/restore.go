@@ -230,7 +230,7 @@ func (r *restorer) queues() error {
 
 func (r *restorer) queue(s *snapshotQueue) (q Queue, err error) {
 	m := r.l.m
-	q = Queue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, Ignored: s.Ignored, Denied: map[int]string{}}
+	q = Queue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, ignored: s.Ignored, denied: map[int]string{}}
 	state, err := valueOf[uint8](stateNames, s.State)
 	if err != nil {
 		return q, fmt.Errorf("state: %w", err)
@@ -249,7 +249,7 @@ func (r *restorer) queue(s *snapshotQueue) (q Queue, err error) {
 			case amount == Unlimited:
 				(*v.to)[dim] = math.Inf(1)
 			case amount == 0 && v.to == &q.Capability:
-				q.Denied[dim] = ""
+				q.denied[dim] = ""
 			default:
 				(*v.to)[dim] = float64(amount)
 			}
@@ -260,7 +260,7 @@ func (r *restorer) queue(s *snapshotQueue) (q Queue, err error) {
 		if !ok {
 			return q, noDimension(name)
 		}
-		q.Denied[dim] = s.Denied[name]
+		q.denied[dim] = s.Denied[name]
 	}
 	return q, nil
 }

@@ -257,10 +257,10 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	s := &q.spec
 	doc := snapshotQueue{
 		Capability: l.amountsDoc(s.Capability), Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
-		Ignored: slices.Sorted(slices.Values(s.Ignored)),
+		Ignored: slices.Sorted(slices.Values(s.ignored)),
 		Name:    s.Name, Orphan: q.Orphan, Parent: s.Parent, Priority: s.Priority, State: strings.ToLower(string(s.State)),
 	}
-	for dim, text := range s.Denied {
+	for dim, text := range s.denied {
 		if name := l.m.Name(dim); text != "" {
 			if doc.Denied == nil {
 				doc.Denied = map[string]string{}

@@ -127,8 +127,8 @@ func TestSnapshot(t *testing.T) {
 	capability, _ := vectorOf(m, `cpu:1 <"\:2`)
 	deserved, _ := vectorOf(m, "A:1")
 	l, err := New(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []Queue{
-		{Name: `"q" & ü`, Priority: -3, State: stateUnknown, Capability: capability, Denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
-			Ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
+		{Name: `"q" & ü`, Priority: -3, State: stateUnknown, Capability: capability, denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
+			ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
 		{Name: "d", Deserved: deserved, Guarantee: deserved}, {Name: "all", Capability: deserved},
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	w.want(fmt.Sprint(w.queues[`"q" & ü`].spec.Ignored), "[nvidia.com/gpu pods]")
+	w.want(fmt.Sprint(w.queues[`"q" & ü`].spec.ignored), "[nvidia.com/gpu pods]")
 	if restored, err = Restore(w.cfg, nil, nil, w.Snapshot()); err != nil {
 		t.Fatal(err)
 	}

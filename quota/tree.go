@@ -97,7 +97,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 			q.Orphan = true
 			q.spec.Parent = parent
 			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = StateClosed, nil, nil, nil
-			q.spec.Denied, q.spec.Ignored = nil, nil
+			q.spec.denied, q.spec.ignored = nil, nil
 			l.queues[name] = q
 		}
 	}
@@ -145,7 +145,7 @@ func (q *Queue) clone() Queue {
 	c := *q
 	c.State = q.State.known()
 	c.Capability, c.Guarantee, c.Deserved = slices.Clone(q.Capability), slices.Clone(q.Guarantee), slices.Clone(q.Deserved)
-	c.Denied, c.Ignored = maps.Clone(q.Denied), slices.Clone(q.Ignored)
+	c.denied, c.ignored = maps.Clone(q.denied), slices.Clone(q.ignored)
 	return c
 }
 
@@ -240,32 +240,29 @@ func (l *Ledger) records() iter.Seq[*book.Job] {
 // inherit sets what follows from the queue above, which comes first, and from the
 // queues below.
 func (q *queue) inherit(missingUnlimited bool) {
-	parent := recordOf(q.Parent)
-	q.Open = q.spec.State == StateOpen && (parent == nil || parent.Open)
-	q.Empty = q.Leaf && !missingUnlimited && q.spec.mentionsNothing()
-	above := noCards
+	var mentioned []int
+	for dim := range q.Cells {
+		if q.spec.mentions(dim) {
+			mentioned = append(mentioned, dim)
+		}
+	}
+	parent, above := recordOf(q.Parent), noCards
 	if parent != nil {
 		above = parent.named
 	}
+	q.Open = q.spec.State == StateOpen && (parent == nil || parent.Open)
+	q.Empty = q.Leaf && !missingUnlimited && len(mentioned) == 0
 	switch {
-	case above == nil, q.Orphan:
+	case above == nil, q.Orphan: // its quota is gone, and its jobs may ask for what they asked for
 		q.named = nil
-	case q.spec.mentionsNothing():
+	case len(mentioned) == 0: // one set for many queues
 		q.named = above
 	default:
 		q.named = above.Clone()
-		for dim := range q.spec.mentioned() {
+		for _, dim := range mentioned {
 			q.named.Add(int32(dim))
 		}
 	}
-}
-
-// mentionsNothing reports whether nothing of the capability was configured.
-func (q *Queue) mentionsNothing() bool {
-	for range q.mentioned() {
-		return false
-	}
-	return true
 }
 
 // mentions reports whether the capability says something of a dimension that can be
@@ -274,24 +271,8 @@ func (q *Queue) mentions(dim int) bool {
 	if amountAt(q.Capability, dim) > 0 {
 		return true
 	}
-	text, denied := q.Denied[dim]
+	text, denied := q.denied[dim]
 	return denied && text == ""
-}
-
-// mentioned returns the dimensions that the capability mentions, in no order.
-func (q *Queue) mentioned() iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for dim := range q.Capability {
-			if q.Capability[dim] > 0 && !yield(dim) {
-				return
-			}
-		}
-		for dim := range q.Denied {
-			if q.mentions(dim) && amountAt(q.Capability, dim) == 0 && !yield(dim) {
-				return
-			}
-		}
-	}
 }
 
 // prune removes the orphans that have no records any more.

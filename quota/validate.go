@@ -157,14 +157,14 @@ func (f *faults) queue(path *field.Path, q *Queue, m *vectormap.ResourceVectorMa
 			f.add(q.invalid(at.Key(brief(m.Name(dim))), amount, "want %s", wantAmount(m, dim, v.unlimited)), ErrBadAmount)
 		}
 	}
-	for _, dim := range slices.Sorted(maps.Keys(q.Denied)) {
+	for _, dim := range slices.Sorted(maps.Keys(q.denied)) {
 		if at := path.Child("denied").Key(fmt.Sprint(dim)); dim < 0 || dim >= m.Len() {
 			f.add(q.invalid(at, dim, "want dimensions below %d", m.Len()), vector.ErrShape)
-		} else if !utf8.ValidString(q.Denied[dim]) {
-			f.add(q.invalid(at, brief(q.Denied[dim]), "want UTF-8"), ErrBadName)
+		} else if !utf8.ValidString(q.denied[dim]) {
+			f.add(q.invalid(at, brief(q.denied[dim]), "want UTF-8"), ErrBadName)
 		}
 	}
-	for i, name := range q.Ignored {
+	for i, name := range q.ignored {
 		if !utf8.ValidString(string(name)) {
 			f.add(q.invalid(path.Child("ignored").Index(i), brief(string(name)), "want UTF-8"), ErrBadName)
 		}
@@ -280,7 +280,7 @@ func (v *validator) cluster(catalog Catalog) {
 				}
 			}
 		}
-		for _, resource := range q.Ignored {
+		for _, resource := range q.ignored {
 			if len(catalog.CardsFor(resource)) > 0 {
 				v.warnings = append(v.warnings, field.Forbidden(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(string(resource)))),
 					fmt.Sprintf("queue %q: this limits no cards: write them into the quota annotation", brief(name))))

@@ -118,7 +118,7 @@ func (x *quotaTree) limits() []quota.Queue {
 	}
 	for i := range x.nodes {
 		n := &x.nodes[i]
-		q := quota.Queue{Name: n.name, Capability: x.m.NewVector(), Guarantee: x.m.NewVector(), Denied: map[int]string{}}
+		q := quota.Queue{Name: n.name, Capability: x.m.NewVector(), Guarantee: x.m.NewVector()}
 		limit := sums[i]
 		if n.parent >= 0 {
 			q.Parent = x.nodes[n.parent].name
@@ -130,7 +130,7 @@ func (x *quotaTree) limits() []quota.Queue {
 			if limit[j] == unlimited {
 				q.Capability[dimension] = math.Inf(1)
 			} else if limit[j] == 0 {
-				q.Denied[dimension] = ""
+				q.Deny(dimension)
 			}
 			if n.guarantee != nil {
 				q.Guarantee[dimension] = float64(n.guarantee[j]) * scale

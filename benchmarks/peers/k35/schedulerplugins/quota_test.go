@@ -74,17 +74,15 @@ func newBoth(t testing.TB, teams []team) *both {
 	index := [3]int{vectormap.CPU, vectormap.Memory, card}
 	// A limit of 0 is meant.
 	limit := func(q *quota.Queue, most amounts, unlimited bool) {
-		q.Capability, q.Denied = m.NewVector(), map[int]string{}
+		q.Capability = m.NewVector()
 		most[2] *= 1000
 		for d, x := range most {
-			q.Capability[index[d]] = float64(x)
-			if x == 0 {
-				q.Denied[index[d]] = ""
+			if q.Capability[index[d]] = float64(x); x == 0 {
+				q.Deny(index[d])
 			}
 		}
 		if unlimited {
 			q.Capability[card] = math.Inf(1)
-			delete(q.Denied, card)
 		}
 	}
 	queues := make([]quota.Queue, 1+len(teams))

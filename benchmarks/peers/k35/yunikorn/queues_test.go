@@ -105,7 +105,7 @@ func newTree(nodes []treeNode) (*tree, error) {
 
 		// Ours: what isn't limited is +Inf in a leaf, and 0 in a parent. A 0 that is
 		// meant is denied.
-		our := quota.Queue{Name: node.name, Capability: m.NewVector(), Denied: map[int]string{}}
+		our := quota.Queue{Name: node.name, Capability: m.NewVector()}
 		if node.parent >= 0 {
 			our.Parent = nodes[node.parent].name
 		}
@@ -116,7 +116,7 @@ func newTree(nodes []treeNode) (*tree, error) {
 			}
 			switch {
 			case limited && most == 0:
-				our.Denied[index[d]] = ""
+				our.Deny(index[d])
 			case limited:
 				our.Capability[index[d]] = float64(most)
 			case node.leaf:
