@@ -206,6 +206,7 @@ func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectorm
 		wide = m
 	}
 	next := &discovery{findings: found, known: map[string][]corev1.ResourceName{}, totals: map[int]int64{}}
+	// Known for good: charges and quotas of a card outlive its last node.
 	if l.source != nil {
 		maps.Copy(next.known, l.source.known)
 	}
@@ -214,6 +215,8 @@ func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectorm
 			next.known[card.Name] = resourcesOf(card.Resource)
 		}
 	}
+	// What nodes say comes last: it is newer than what was declared. A node that says nothing
+	// of the resource takes nothing back.
 	for card, resources := range found.cards {
 		if len(resources) > 0 || next.known[card] == nil {
 			next.known[card] = resources
@@ -300,7 +303,8 @@ func dimensionOf(m *vectormap.ResourceVectorMap, i int) string {
 	return text
 }
 
-// nodeCards remembers which cards nodes have.
+// nodeCards remembers which cards nodes have, by node: a scheduler asks for each node, and
+// the catalog may be slow. It lasts as long as the catalog.
 type nodeCards struct {
 	mu   sync.RWMutex
 	sets map[string]*book.Set
@@ -328,6 +332,7 @@ func (d *discovery) on(node string, dims map[string]int32) *book.Set {
 	if len(cards) == 0 {
 		return noCards
 	}
+	// A card without a dimension is none that a queue could have.
 	set := new(book.Set)
 	for i := range cards {
 		if dim, ok := dims[cards[i].Name]; ok {

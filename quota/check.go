@@ -18,6 +18,8 @@ func (l *Ledger) Check() error {
 	if len(found) == 0 {
 		return nil
 	}
+	// All of them are found and sorted first: the few that are shown are then the same on
+	// every call.
 	texts := make([]string, len(found))
 	for i := range found {
 		texts[i] = found[i].String()
@@ -57,7 +59,9 @@ func (v violation) String() string {
 	return fmt.Sprintf("%s%d instead of %d: %s", text, v.got, v.want, ruleTexts[v.rule])
 }
 
-// check returns what doesn't agree, in the book or between it and the names, in order.
+// check returns what doesn't agree, in the book or between it and the names, in order. The
+// book knows no names: that each record is in its map, under its own name and once, is
+// checked here.
 func (l *Ledger) check() (found []violation) {
 	belongs := func(v violation) {
 		v.rule = book.Belongs
@@ -72,6 +76,7 @@ func (l *Ledger) check() (found []violation) {
 		}
 		tasks += int(j.Tasks)
 		n := 0
+		// A list that runs in a circle must not keep the walk here.
 		for t := range j.tasks() {
 			if n++; n > int(j.Tasks) {
 				break // the book finds it
@@ -81,9 +86,11 @@ func (l *Ledger) check() (found []violation) {
 			}
 		}
 	}
+	// Each task of a job was found in the map, so a larger map has one that no job has.
 	if tasks != len(l.tasks) {
 		belongs(violation{got: int64(len(l.tasks)), want: int64(tasks)})
 	}
+	// A task waits or is charged: as both it would count twice in what queues request.
 	for id, w := range l.waiting {
 		if l.tasks[id] != nil || w.id != id {
 			belongs(violation{task: id})
@@ -94,6 +101,7 @@ func (l *Ledger) check() (found []violation) {
 			belongs(violation{queue: q.spec.Name})
 		}
 	}
+	// The book names records by pointers. Here they get their names.
 	for _, v := range l.book.Check(l.records()) {
 		is := violation{rule: v.Rule, queue: queueName(v.Queue), got: v.Got, want: v.Want}
 		if v.Job != nil {
@@ -110,6 +118,7 @@ func (l *Ledger) check() (found []violation) {
 		}
 		found = append(found, is)
 	}
+	// Jobs and tasks come out of maps, in another order each time.
 	slices.SortFunc(found, func(a, b violation) int {
 		return cmp.Or(cmp.Compare(a.queue, b.queue), cmp.Compare(a.job, b.job), cmp.Compare(a.task, b.task),
 			cmp.Compare(a.resource, b.resource), cmp.Compare(a.rule, b.rule), cmp.Compare(a.got, b.got), cmp.Compare(a.want, b.want))
@@ -134,6 +143,8 @@ func (l *Ledger) overages() (list []Headroom) {
 		}
 		for dim := range q.Cells {
 			if c := &q.Cells[dim]; q.Over(int32(dim)) {
+				// Either may exceed the limit alone: tasks that run already, or promises
+				// above a lowered limit.
 				used := max(c.Allocated, c.Floor())
 				list = append(list, Headroom{Resource: l.resource(dim), Why: ReasonOverCapacity, Room: c.Limit - used, Level: q.spec.Name, Limit: c.Limit})
 			}

@@ -37,6 +37,8 @@ var wanted = map[reflect.Kind]string{
 	reflect.Int64: "0 to less than 2^53",
 }
 
+// value reads one value. A list, a map or a struct is read part by part, so that a fault has
+// its place; what is smaller encoding/json reads.
 func (d *decoder) value(to reflect.Value) (place string, err error) {
 	kind := to.Kind()
 	if kind == reflect.Struct || kind == reflect.Map || kind == reflect.Slice {
@@ -64,6 +66,7 @@ func (d *decoder) value(to reflect.Value) (place string, err error) {
 	return "", nil
 }
 
+// list reads a list, which grows as it is read: a text of a few bytes can't ask for memory.
 func (d *decoder) list(to reflect.Value) (place string, err error) {
 	for i := 0; d.More(); i++ {
 		to.Grow(1)

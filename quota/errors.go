@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// What errors of this package are, by [errors.Is].
+// What errors of this package are, by [errors.Is]. Their texts name the object, the value
+// and what would be right; they may change.
 var (
 	ErrConflict         = errors.New("quota: id is in use with other content")
 	ErrReserved         = fmt.Errorf("%w: reserved with another min", ErrConflict) // see [Ledger.Resize]

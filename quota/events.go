@@ -40,7 +40,9 @@ type Amounts struct {
 	Outputs map[corev1.ResourceName]int64
 }
 
-// refused counts a refused operation and makes its event.
+// refused counts a refused operation and makes its event. It counts in the queue that was
+// asked, so a queue that isn't there counts with the ledger: names that anybody may write
+// don't fill the memory.
 func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
 	refused := &l.refusals
 	if q := l.queues[queue]; q != nil {
@@ -53,7 +55,8 @@ func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
 	return []Event{{Seq: l.seq, Kind: EventRefused, Queue: queue, Job: job, Task: task, Refusal: a.Refusal}}
 }
 
-// taskEvent makes the event of a task's charges.
+// taskEvent makes the event of a task's charges. It comes before these are taken away, and
+// after they are made.
 func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil

@@ -8,7 +8,8 @@ const (
 	queueRemoved = "removed"
 )
 
-// answerCommit makes the answer to a commit.
+// answerCommit makes the answer to a commit. The decision is made then, so no text delays
+// or changes it.
 func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome) (a Answer, err error) {
 	l.begin(&a)
 	switch is.kind {
@@ -39,7 +40,8 @@ func (l *Ledger) chargedCards(t *task) []string {
 	return names
 }
 
-// fillTask makes a the answer of the book on a task.
+// fillTask makes a the answer of the book on a task. The book knows items by index; here
+// the refused one gets its cards.
 func (l *Ledger) fillTask(a *Answer, is *book.Answer, t *TaskRequest, q *book.Queue) {
 	l.begin(a)
 	l.fillOptions(a, is.Options)
@@ -65,6 +67,7 @@ func (l *Ledger) fillJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queu
 	}
 }
 
+// fillOptions writes the alternatives that were looked at, into memory that a may have.
 func (l *Ledger) fillOptions(a *Answer, options []book.Option) {
 	for i := range options {
 		o := &options[i]
@@ -120,6 +123,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	switch is.Reason {
 	case book.NotOpen:
 		level := recordOf(q)
+		// The queue itself may be open, and one above it not.
 		for level.spec.State == StateOpen {
 			level = recordOf(level.Queue.Parent)
 		}
@@ -149,7 +153,8 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	}
 }
 
-// fillLack fills in numbers.
+// fillLack fills in numbers. Sums over alternatives have no dimension, and so no quota that
+// could be missing.
 func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 	f.Level, f.Requested, f.Room, f.Limit = queueName(lack.Level), lack.Requested, lack.Room, lack.Limit
 	if lack.Dim < 0 {
@@ -167,6 +172,7 @@ func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 	f, sums := &a.Refusal, is.Lack.Dim < 0
 	none, unread, unreadable := true, true, -1 // no quota of any; or none that can be read; the first that can't
+	// Backwards: the first one with a fault is found last.
 	for i := len(a.Options) - 1; i >= 0; i-- {
 		o := &a.Options[i]
 		if o.Item != is.Lack.Item {
@@ -199,6 +205,7 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 // empty if there is none.
 func (q *Queue) fault() (fault string) {
 	first := -1
+	// Maps have no order, and the text must be the same each time.
 	for dim, text := range q.denied {
 		if text != "" && (first < 0 || dim < first) {
 			first, fault = dim, text
@@ -215,6 +222,7 @@ func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
 		was := content{job: t.job, queue: queueName(t.Job.Queue)}
 		was.use.CPU, was.use.Memory = t.CPU.Amount, t.Memory.Amount
 		for _, c := range t.Charges {
+			// The record keeps charges, not the request: both are written as items.
 			was.use.Add(book.UseItem{Alts: c.Alts, Amount: c.Amount})
 		}
 		return &conflictError{what: "task", id: r.id, contents: &[2]content{was, {r.job, r.queue, r.use, r.invalid}}}

@@ -149,6 +149,7 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 	s := l.scratch()
 	defer l.spare.Put(s)
 	var cards *book.Set
+	// One task alone chooses freely.
 	if len(group) > 1 {
 		cards = g.together(group)
 	}

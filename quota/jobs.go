@@ -47,6 +47,8 @@ func (l *Ledger) Jobs(queue string) iter.Seq[JobStatus] {
 	}
 }
 
+// jobsIn copies the jobs of a queue and of those below it. The ledger has them by id only:
+// to keep them by queue, too, would cost every operation.
 func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -71,6 +73,7 @@ func (l *Ledger) jobStatus(j *job) JobStatus {
 	}
 	j.Each(func(dim int32, allocated, held, uncovered int64) {
 		if !j.Reserved {
+			// Without a min nobody knows what the job could do without.
 			uncovered = 0
 		}
 		l.addTo(&s.Charged, dim, allocated)

@@ -40,7 +40,7 @@ var reasons = [...]struct {
 	book.NotTogether:   {ReasonNotTogether, says("; that is before the gang, whose tasks must be on one card")},
 }
 
-// says makes a text that is always the same.
+// says makes a text that is always the same. Others depend on the numbers.
 func says(text string) func(*Refusal) string { return func(*Refusal) string { return text } }
 
 // Message says in one line why something was refused, with amounts in cards,
@@ -48,6 +48,7 @@ func says(text string) func(*Refusal) string { return func(*Refusal) string { re
 // answer of an operation that returns an error.
 func (r Refusal) Message() string {
 	queue := brief(r.Queue)
+	// A reason may have two rows, with one text: the first one will do.
 	for _, row := range reasons[:book.OverCapacity] {
 		switch {
 		case row.reason != r.Reason:
@@ -61,9 +62,12 @@ func (r Refusal) Message() string {
 			return fmt.Sprintf("queue %q%s", queue, row.text(&r))
 		}
 	}
+	// Of a reason that a caller made up.
 	return fmt.Sprintf("queue %q: %s", queue, oneLine(brief(string(r.Reason))))
 }
 
+// notOpen names the queue that isn't: an operator who looks at the queue that was asked may
+// find it open.
 func (r *Refusal) notOpen() string {
 	switch {
 	case r.Level == "":
@@ -74,6 +78,7 @@ func (r *Refusal) notOpen() string {
 	return " is not open: it is " + oneLine(r.Detail)
 }
 
+// empty says what to write, or why what was written counts for nothing.
 func (r *Refusal) empty() string {
 	if r.Detail != "" {
 		return " has no capability that can be read: " + oneLine(r.Detail)
@@ -81,6 +86,7 @@ func (r *Refusal) empty() string {
 	return " has no capability: write cpu, memory or a quota of cards"
 }
 
+// invalid repeats what the request has, or names the cards that a node lacks.
 func (r *Refusal) invalid() string {
 	if r.Resource != "" {
 		return ": " + oneLine(r.Detail) + " " + oneLine(brief(r.Resource))
@@ -91,7 +97,8 @@ func (r *Refusal) invalid() string {
 // noQuotaOfAny is a detail.
 const noQuotaOfAny = "there is no quota of any of them"
 
-// lacks is the text of amounts.
+// lacks is the text of amounts: what was asked for, what is left, of which limit, and what
+// the total would be. A quota that is missing or can't be read has no amounts to show.
 func (r *Refusal) lacks() string {
 	detail := oneLine(r.Detail)
 	u, what := r.unit()
@@ -111,11 +118,13 @@ func (r *Refusal) lacks() string {
 	case ReasonFirmElsewhere:
 		return text + "the job's other tasks are on another card than " + oneLine(brief(r.Best)) + also(detail)
 	}
+	// The numbers from here on are of one alternative, or sums.
 	text += "room" + r.on() + " for " + u.text(r.Room)
 	if r.Limit == Unlimited {
 		return text + also(detail)
 	}
 	text += " of " + u.text(r.Limit)
+	// The reader knows the queue that was asked.
 	if r.Level != r.Queue {
 		text += " at " + level
 	}
@@ -209,7 +218,9 @@ func (u amountUnit) textOf(amount float64) string {
 	if u.divisor == 0 {
 		u = unitPlain
 	}
+	// As many digits as it takes: an amount that is rounded could look as if it fitted.
 	n := strconv.FormatFloat(amount/u.divisor, 'f', -1, 64)
+	// One card, not 1 cards.
 	if math.Abs(amount) == u.divisor {
 		return n + strings.TrimSuffix(u.suffix, "s")
 	}
@@ -251,7 +262,8 @@ func (n Min) words() string {
 	return brief(strings.Join(parts, " and "))
 }
 
-// some lists names for a message, the first few of many.
+// some lists names for a message, the first few of many: a cluster may have thousands of
+// cards, and a message is one line in a log.
 func some(names []string) string {
 	const most = 8
 	if len(names) == 0 {
@@ -309,6 +321,7 @@ func (e *conflictError) Error() string {
 	return fmt.Sprintf("%v: %s %q: %s", e.Unwrap(), e.what, brief(e.id), detail)
 }
 
+// words says what a task has or wants. Of an invalid request why it is: it has no amounts.
 func (c *content) words() string {
 	if c.invalid != "" {
 		return c.invalid

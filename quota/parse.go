@@ -184,6 +184,7 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 		default:
 			names = append(names, name)
 		}
+		// A text of ten thousand bars must not make as many notes.
 		if len(notes) > maxAlternatives {
 			notes = notes[:maxAlternatives]
 		}
@@ -229,7 +230,8 @@ func jsonFault(text []byte, after int) string {
 	return err.Error()
 }
 
-// decodeCounts takes what Go decodes into a map[string]int, or nothing.
+// decodeCounts takes what Go decodes into a map[string]int, or nothing: names as they stand,
+// the last of several. One bad entry drops all, as upstream. A fault names one of them.
 func decodeCounts(text string) ([]Item, []EntryError) {
 	counts := map[string]int64{}
 	for name, value := range members(text) {
@@ -250,7 +252,8 @@ func decodeCounts(text string) ([]Item, []EntryError) {
 	return entries, nil
 }
 
-// milliCards returns a number of cards in milli-cards, or the nearest int64.
+// milliCards returns a number of cards in milli-cards, or the nearest int64: whoever uses
+// the amount says that it is out of range.
 func milliCards(count int64) int64 {
 	const most = Unlimited / 1000
 	switch {
@@ -317,7 +320,8 @@ func (r *countReader) read(text string, clean func(string) ([]string, []EntryErr
 	}
 }
 
-// kept returns the entries whose names are there once.
+// kept returns the entries whose names are there once. Which of two amounts was meant
+// nobody knows: the first, the last or the sum could each open more than was meant.
 func (r *countReader) kept() (entries []Item) {
 	for i, key := range r.keys {
 		if r.times[key] == 1 {
@@ -334,12 +338,14 @@ func parseCount(value json.RawMessage) (int64, string) {
 	switch {
 	case !isNumber(value):
 		return 0, codeWrongType
+	// 2.0 and 2e0 are whole, and not written as counts of cards are.
 	case strings.ContainsAny(text, ".eE"):
 		return 0, codeNotInteger
 	}
 	digits, negative := strings.CutPrefix(text, "-")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	switch {
+	// -0 is 0. A number that is too small for an int64 is negative all the same.
 	case negative && (err != nil || n > 0):
 		return 0, codeNegative
 	case err != nil || n > maxCards:
@@ -381,6 +387,7 @@ func unlimitedIn(arguments document.Value) bool {
 	x := arguments.Fields()
 	x.Known(unlimitedArgument)
 	v := x.Get(unlimitedArgument)
+	// A null that stands there was meant as something.
 	if v.Kind() == document.Absent && arguments.Has(unlimitedArgument) {
 		v.Refuse(field.TypeInvalid(field.NewPath(v.Path()), field.OmitValueType{}, "must be true or false, not null"))
 	}

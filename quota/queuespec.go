@@ -49,7 +49,8 @@ func (s QueueSpec) CheckCards() error {
 	return document.Errors(list)
 }
 
-// parseCards is ParseQuota for cards that are no text.
+// parseCards is ParseQuota for cards that are no text. They become one: so the rules, and
+// the faults, are those of the annotation.
 func parseCards(cards map[string]int64) ([]Item, []EntryError) {
 	text, err := json.Marshal(cards)
 	if err != nil {
@@ -61,6 +62,7 @@ func parseCards(cards map[string]int64) ([]Item, []EntryError) {
 // counts reads one of the annotations of a queue, or the cards in its place.
 func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []EntryError) {
 	where := key
+	// Cards replace the quota annotation alone. Deserved and guarantee may have their own.
 	if spec.Cards != nil && key == cmp.Or(c.Keys.Quota, QuotaAnnotation) {
 		where = "cards"
 		counts, faults = parseCards(spec.Cards)
@@ -87,6 +89,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	main := cmp.Or(c.Keys.Quota, QuotaAnnotation)
 	var mentioned map[int]bool
 	q.Capability, mentioned, q.denied = b.vector("capability", spec.Capability, main)
+	// Where the vector has 0 only this keeps a 0 that was written apart from one that wasn't.
 	for dim := range mentioned {
 		if q.Capability[dim] == 0 {
 			q.denied[dim] = ""
@@ -129,7 +132,8 @@ func ignored(m *vectormap.ResourceVectorMap, list corev1.ResourceList) (names []
 	return names
 }
 
-// queueBuilder makes the vectors of one queue. It keeps the first error.
+// queueBuilder makes the vectors of one queue. It keeps the first error. Three vectors may
+// come of one annotation and name the same resources: each fault is reported once.
 type queueBuilder struct {
 	m      *vectormap.ResourceVectorMap
 	q      *Queue
@@ -148,6 +152,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 	for _, name := range ignored(b.m, list) {
 		b.fault(EntryError{Name: string(name), Code: codeIgnoredResource})
 	}
+	// Cpu and memory are capacities: rounded down, as the map rounds what nodes have.
 	for dim, text := range dimNames {
 		name := corev1.ResourceName(text)
 		quantity, ok := list[name]
@@ -162,6 +167,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		}
 		v[dim] = part[dim]
 	}
+	// In order of name: of several bad amounts the same one is the error each time.
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		dim, is := outputIndex(b.m, name)
 		if !is {
@@ -189,6 +195,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		}
 	}
 	denied = b.deny(faults)
+	// Another vector may have read this annotation, and reported its faults.
 	if !b.read[key] {
 		b.faults = append(b.faults, faults...)
 		if b.read == nil {
@@ -239,9 +246,11 @@ func (b *queueBuilder) deny(faults []EntryError) map[int]string {
 			note(dim, fault.text())
 			continue
 		}
+		// A fault of a card without a dimension, or of no card, has nothing to deny.
 		if fault.Name != "" || fault.Code == codeEmptyName {
 			continue
 		}
+		// The text as a whole is bad: any card may have been in it.
 		text := fault.text()
 		for dim, name := range b.m.All() {
 			if _, isCard := cardOf(b.m, dim, name); isCard {

@@ -32,6 +32,7 @@ import (
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
 	r := reconciler{l: l}
+	// The view is resolved before the lock: that parses pods.
 	s, err := l.look(&view, &r.rep)
 	if err != nil {
 		return Report{}, err
@@ -40,6 +41,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.lock()
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
+	// The last thing that can fail. From here on the ledger changes.
 	if err := r.tooLarge(); err != nil {
 		l.unlock(false, nil)
 		return Report{}, err
@@ -97,6 +99,9 @@ func (r *reconciler) records(do func(j *job)) {
 	}
 }
 
+// run changes the ledger: what has ended goes first, so that it takes no room from what is
+// charged and held then. Where much changes, the sums of the queues above are made once in
+// the end, unless holds are to be found by room.
 func (r *reconciler) run() {
 	l := r.l
 	charge := func() {
@@ -141,7 +146,7 @@ func (r *reconciler) chooses() bool {
 	return false
 }
 
-// mark marks what has come to exceed a limit.
+// mark marks what has come to exceed a limit, in every queue that an amount counts in.
 func (r *reconciler) mark() {
 	marked := map[*book.Queue]bool{}
 	r.records(func(j *job) {
@@ -180,6 +185,7 @@ func (r *reconciler) giveBack() {
 			r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
 			r.did(&r.rep.RolledBack, j.id, t.id)
 		}
+		// Together, as by Rollback: none draws on what another gives back.
 		l.rollBack(again...)
 		for t := range j.tasks() {
 			if v := r.tasks[t.id]; t.state == taskCommitted && (v == nil && !r.leaves(j.id) || v != nil && v.class != classAllocated) {
@@ -189,8 +195,8 @@ func (r *reconciler) giveBack() {
 	})
 }
 
-// givesBack reports whether a charge goes, and whether it is as if it had never
-// been.
+// givesBack reports whether a charge goes, and whether it is as if it had never been. A
+// charge that no view has confirmed stays: its pod is on the way to the informer.
 func (r *reconciler) givesBack(t *task) (given, again bool) {
 	v := r.tasks[t.id]
 	confirmed := t.state == taskConfirmed
@@ -256,7 +262,8 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 	}
 }
 
-// charge makes the charge of an allocated task.
+// charge makes the charge of an allocated task. If the job's other tasks are bound to
+// another card, it counts against no item of the job until the job gets another min.
 func (r *reconciler) charge(q *queue, v *sightTask) {
 	l := r.l
 	j := l.jobs[v.req.job]
@@ -270,7 +277,9 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 }
 
 // cards returns the cards that a task is charged on: that on which it is charged
-// already if its node has it, else those of the view.
+// already if its node has it, else those of the view. Where the view knows none, because
+// the node has no card of that resource, the charge stays where it is or, without one, goes
+// on the first card that is listed: it must count somewhere.
 func (r *reconciler) cards(v *sightTask, t *task) []int32 {
 	cards := slices.Clone(v.cards)
 	for i := range cards {
@@ -297,7 +306,8 @@ func (v *sightTask) matches(t *task) bool {
 }
 
 // giveUp takes the reservations of jobs that have gone or wait to be admitted
-// again, and the holds of those that don't keep them.
+// again, and the holds of those that don't keep them. A reservation is seen once the view
+// has its job in another phase than Pending; before that the informer may be late.
 func (r *reconciler) giveUp() {
 	l := r.l
 	r.records(func(j *job) {
@@ -340,7 +350,8 @@ func (r *reconciler) admit(v *sightJob) {
 }
 
 // agreeMin makes the min of a job that of the view, with or without what its
-// charges don't cover. The record may be nil.
+// charges don't cover. The record may be nil. A job that keeps no holds has what its
+// charges cover as its min, and none at all without charges.
 func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	l := r.l
 	var needs *book.Min
@@ -368,6 +379,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	} else {
 		p.Cut()
 	}
+	// The same view again is no change, and no number.
 	if reserved && p.Agrees(&j.Job, needs.AnyMix) {
 		return
 	}
@@ -421,6 +433,7 @@ func (r *reconciler) wait() {
 	}
 }
 
+// equal compares what two tasks ask for. Lists of alternatives are one value per key.
 func (w *waitingTask) equal(other *waitingTask) bool {
 	return w.job == other.job && w.queue == other.queue && w.use.CPU == other.use.CPU && w.use.Memory == other.use.Memory &&
 		slices.Equal(w.use.Items, other.use.Items)
@@ -432,6 +445,7 @@ func (r *reconciler) tooLarge() error {
 	l, sums := r.l, newRootSums(r.partial)
 	if r.partial {
 		r.records(func(j *job) {
+			// The jobs that may change are summed up below, as they will be.
 			had := sums.tree(j.Queue)
 			j.Each(func(dim int32, allocated, held, _ int64) { had[dim] -= allocated + held })
 		})
@@ -495,8 +509,10 @@ func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *book.Queue, dim int
 		needs = j.MinNow()
 	}
 	if needs != nil {
+		// Charges cover the min, so the two don't add up.
 		cpu, mem = max(cpu, needs.CPU), max(mem, needs.Memory)
 		for _, it := range needs.Items {
+			// Where it will be held isn't known yet: it may be on any.
 			for _, dim := range it.Alts.Cards {
 				add(q, dim, it.Amount)
 			}

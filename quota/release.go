@@ -43,6 +43,8 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 			l.end(t)
 			continue
 		}
+		// They go together: what one gives back must not go to another that is taken back,
+		// too.
 		again = append(again, t)
 		delete(l.tasks, id)
 	}

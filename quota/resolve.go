@@ -188,7 +188,8 @@ func (d *draft) key() string {
 	return strings.Join(names, "|")
 }
 
-// task fills in a request.
+// task fills in a request. What a caller lists may be an error, what stands in a pod only
+// makes the request invalid.
 func (r *resolver) task(t *TaskRequest, task *Task) error {
 	p, fault := r.pod(task.Pod)
 	t.invalid = fault
@@ -205,7 +206,7 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 	return nil
 }
 
-// finish makes a request of its parts.
+// finish makes a request of its parts. Of several faults the first is reported.
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	r.separate(t, drafts)
 	if !r.outs.none() {
@@ -226,6 +227,8 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	}
 	cpu, mem, fault := r.plainAmounts(requests)
 	switch {
+	// Of a pod the container with the bad amount is named, if one has it: the sum of the pod
+	// is nowhere to be seen.
 	case fault != "" && task.Request == nil && p.pod != nil:
 		for dim, name := range dimNames {
 			if one := r.faultIn(p.pod, wantPlain(dim), func(of corev1.ResourceName, q *resource.Quantity) bool {
@@ -309,6 +312,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 			one := r.faultIn(pod, want, func(of corev1.ResourceName, q *resource.Quantity) bool { return of == name && tooMany(q) })
 			return p, cmp.Or(one, fmt.Sprintf("the pod as a whole requests %s of %s: want %s", brief(quantity.Text(q)), name, want))
 		}
+		// Nobody else can use the rest of a card.
 		whole := q.Value() // rounded up
 		if q.CmpInt64(whole) != 0 {
 			r.note(EntryError{Name: string(name), Code: codeRoundedUp, Value: quantity.Text(q)})
@@ -428,6 +432,7 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 		if a.count == 0 || a.resource == resource || unnamed == UnnamedIgnore {
 			continue
 		}
+		// The annotation says nothing of this resource, yet the pod gets its cards.
 		d := r.anyOf(a)
 		switch key := cmp.Or(r.l.cfg.Keys.Name, NameAnnotation); {
 		case len(d.left) == 0:
@@ -459,6 +464,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 			dropped = append(dropped, unknown(key, name, some(r.found.names)))
 		case !ok:
 			dropped = append(dropped, EntryError{Name: name, Code: codeNoResourceForCard, Field: key, Value: joined(resources)})
+		// A pod gets every resource that it asks for, so alternatives must be of one.
 		case d.left != nil && a.resource != d.resource:
 			dropped = append(dropped, EntryError{Name: name, Code: codeDifferentResource, Field: key, Value: string(a.resource)})
 		default:
@@ -523,7 +529,8 @@ func (r *resolver) anyOf(a podCards) draft {
 	return d
 }
 
-// separate makes items of drafts so that no card is in two of them.
+// separate makes items of drafts so that no card is in two of them: the room for each item
+// could then not be looked at alone. Those with one card have no other choice.
 func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 	taken := map[string]int{}
 	keys := make([]string, len(drafts))
@@ -565,6 +572,7 @@ func (r *resolver) item(t *TaskRequest, d *draft) {
 	for i, k := range d.left {
 		cards[i] = r.dims[d.names[k]]
 	}
+	// Node scores go by places in what the user wrote.
 	if len(d.left) < len(d.names) {
 		ranks := make([]byte, len(d.left))
 		for i, k := range d.left {

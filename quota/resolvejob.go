@@ -38,6 +38,7 @@ func (b *jobBuilder) build() error {
 		b.annotation()
 		b.minResources()
 	}
+	// Users write these lists, and each decision goes through all of them.
 	if len(b.items) > maxJobItems {
 		b.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
 	}
@@ -48,6 +49,8 @@ func (b *jobBuilder) build() error {
 		b.req.min.CPU, b.req.min.Memory = 0, 0
 		return nil
 	}
+	// The order decides which item gets a card that two list: it must not hang on the order
+	// of tasks.
 	slices.SortFunc(b.items, compareItems)
 	for _, it := range b.items {
 		if it.Amount > 0 {
@@ -68,6 +71,7 @@ func (b *jobBuilder) fail(format string, args ...any) {
 func (b *jobBuilder) tasks() error {
 	for i := range b.job.Tasks {
 		task := &b.job.Tasks[i]
+		// It needs nothing any more.
 		if task.ended() {
 			continue
 		}
@@ -94,6 +98,8 @@ func (b *jobBuilder) tasks() error {
 			b.hasCards = true
 			milli := it.Amount
 			if task.gated() {
+				// Its item stays, with nothing to hold: the gate will go, and the task counts
+				// against it then.
 				milli = 0
 			}
 			if b.job.Min == nil && !b.add(it.Alts, milli, it.Amount) {
@@ -115,6 +121,7 @@ func (b *jobBuilder) tasks() error {
 // add adds to the item of a key and, with AnyMix, unit. It reports whether the
 // sum is small enough.
 func (b *jobBuilder) add(alts *book.Alternatives, milli, unit int64) bool {
+	// Units matter only where an item may be on several cards.
 	if !b.req.min.AnyMix || !alts.Multi() {
 		unit = defaultUnit
 	}
@@ -142,6 +149,7 @@ func (b *jobBuilder) tooLarge(what, unit string) {
 
 // annotation reads the job's annotation, unless its tasks have cards.
 func (b *jobBuilder) annotation() {
+	// Pods know better than the annotation, which was written before them.
 	if b.hasCards {
 		return
 	}
@@ -161,6 +169,7 @@ func (b *jobBuilder) annotation() {
 		}
 		names := c.Alternatives
 		if cfg.FailToZero {
+			// That parser takes names as they stand.
 			names = strings.Split(c.Alternatives[0], "|")
 		}
 		if alts := b.known(key, names); alts == nil {
@@ -182,6 +191,8 @@ func (b *jobBuilder) known(where string, names []string) *book.Alternatives {
 	for _, name := range names {
 		dim, ok := b.dims[name]
 		if ok {
+			// A pool that scales from zero has no node with the card yet. Its quota says that
+			// there will be one.
 			if _, ok = b.found.known[name]; !ok {
 				ok = b.l.inQuota(b.req.queue, int(dim))
 			}

@@ -34,6 +34,7 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	if err := sameConfig(reflect.ValueOf(doc.Config), reflect.ValueOf(configOf(&cfg)), ""); err != nil {
 		return nil, err
 	}
+	// The catalog is the caller's code. It is asked before anything is made.
 	found := read(catalog)
 	if m == nil {
 		if m, err = doc.newMap(sorted(found.cards)); err != nil {
@@ -54,6 +55,7 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 			return nil, err
 		}
 	}
+	// The snapshot's cards stay known, as after [Ledger.SetCatalog].
 	if err := l.setDiscovery(found, nil, nil); err != nil {
 		return nil, err
 	}
@@ -93,7 +95,9 @@ func readSnapshot(data []byte) (*snapshotDoc, error) {
 	return doc, nil
 }
 
-// sameConfig compares the configuration of a snapshot with another one.
+// sameConfig compares the configuration of a snapshot with another one. Amounts that were
+// decided under other rules could contradict these: a job over two cards, say, where a job
+// must be on one.
 func sameConfig(got, want reflect.Value, place string) error {
 	for i := range got.NumField() {
 		key, _, _ := strings.Cut(got.Type().Field(i).Tag.Get("json"), ",")
@@ -109,7 +113,8 @@ func sameConfig(got, want reflect.Value, place string) error {
 	return nil
 }
 
-// newMap makes a map of the cards and outputs that a snapshot has, and of other cards.
+// newMap makes a map of the cards and outputs that a snapshot has, and of other cards. A
+// quota or a job may have a card that isn't known any more, or never was.
 func (d *snapshotDoc) newMap(cards []string) (*vectormap.ResourceVectorMap, error) {
 	known := map[string]bool{}
 	add := func(key string) {
@@ -209,12 +214,15 @@ func (r *restorer) queues() error {
 			return broken(place("queues", i, r.doc.Queues[i].Name), err)
 		}
 	}
+	// The same checks as for queues of a caller.
 	if _, err := l.setQueues(queues, nil); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	for i := range queues {
 		l.queues[queues[i].Name].Orphan = r.doc.Queues[i].Orphan
 	}
+	// An orphan is what SetQueues left of a queue. Another one would be open again, or limit
+	// what runs.
 	for i := range queues {
 		q, s := l.queues[queues[i].Name], &r.doc.Queues[i]
 		switch {
@@ -399,6 +407,7 @@ func (r *restorer) tasks() error {
 	for i := range order {
 		order[i] = i
 	}
+	// Order counts within a job. Sorted by it, the tasks of each job come in theirs.
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.doc.Tasks[a].Order, r.doc.Tasks[b].Order) })
 	for _, i := range order {
 		if err := r.task(&r.doc.Tasks[i]); err != nil {
@@ -466,6 +475,7 @@ func (r *restorer) charge(j *job, s *snapshotCharge) (c book.Charge, err error) 
 		return c, fmt.Errorf("item is %d: want the index of one of the %d items of job %q", *s.Item, len(r.items[j]), brief(j.id))
 	}
 	it := r.items[j][*s.Item]
+	// A text that says otherwise would bind the job to two cards.
 	if !it.Spreads && it.Held > 0 && it.Alts.Cards[it.At] != c.Card || !it.Accept(&c) {
 		return c, fmt.Errorf("a charge on %q can't count against item %d, %q: want a card of it, and under policy %s the one of its holds and its other charges",
 			brief(s.Card), *s.Item, brief(keyOf(it.Alts)), mixNames[false])
@@ -486,7 +496,8 @@ func (r *restorer) waitingTask(s *snapshotTask) error {
 	return nil
 }
 
-// sums adds up each tree before the ledger does, whose sums must not pass 2^63.
+// sums adds up each tree before the ledger does, whose sums must not pass 2^63. Each amount
+// of the text is below 2^53, and a text may have any number of them.
 func (r *restorer) sums() error {
 	sums := newRootSums(false)
 	for i := range r.doc.Jobs {
@@ -504,7 +515,8 @@ func (r *restorer) sums() error {
 	return nil
 }
 
-// judge makes the ledger's sums and limits, and has it check itself.
+// judge makes the ledger's sums and limits, and has it check itself. What Check can find it
+// needn't look for: a text that passes is as good as a ledger that grew.
 func (r *restorer) judge() error {
 	l := r.l
 	l.book.Total(l.records())

@@ -23,6 +23,7 @@ func New(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []Q
 	if _, _, err := l.SetQueues(queues, nil); err != nil {
 		return nil, err
 	}
+	// What made the ledger is no change of it.
 	l.seq = 0
 	return l, nil
 }
@@ -65,6 +66,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 		}
 		wide = m
 	}
+	// All that can fail comes before the first change: an error leaves the ledger as it is.
 	faults := faultsOf(queues, wide)
 	if err := faults.err(); err != nil {
 		return nil, err
@@ -77,6 +79,8 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	old := l.queues
 	l.queues = make(map[string]*queue, len(queues))
 	for i := range queues {
+		// A queue that stays keeps its record, with what its jobs have and the pointers to
+		// it.
 		q := old[queues[i].Name]
 		if q == nil {
 			q = &queue{}
@@ -91,6 +95,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 		switch {
 		case l.queues[name] == q:
 		case !isOrphan:
+			// Handles that remember the record look the name up again.
 			q.Gone = true
 		default:
 			orphans = append(orphans, name)
@@ -108,6 +113,8 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 // orphaned returns the queues that become orphans when the queues are replaced by
 // others, with the nearest of the queues above each that stays; empty if none does.
 func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
+	// Parents are those of before: new queues may have another tree, and what runs was
+	// decided in the old one.
 	stays := make(map[string]bool, len(queues))
 	for i := range queues {
 		stays[queues[i].Name] = true
@@ -131,6 +138,7 @@ func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
 				parents[name] = above
 				break
 			}
+			// Queues of a long chain would walk it once each: what one finds the others read.
 			path = append(path, q)
 		}
 		for _, q := range path {
@@ -149,7 +157,8 @@ func (q *Queue) clone() Queue {
 	return c
 }
 
-// tooLarge looks for sums that would reach 2^53 where queues move below one another.
+// tooLarge looks for sums that would reach 2^53 where queues move below one another. Sums
+// are largest at the top, and two trees that each are small enough may become one.
 func (l *Ledger) tooLarge(queues []Queue) error {
 	parents := make(map[string]string, len(queues))
 	for i := range queues {
@@ -170,9 +179,11 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 		}
 		for dim := range q.Cells {
 			own := q.Cells[dim].Full()
+			// A queue counts what those below it have. Only its own goes along.
 			for _, child := range q.Children {
 				own -= child.Cells[dim].Full()
 			}
+			// So written the sum itself can't overflow.
 			if own >= limitExact-sum[dim] {
 				return l.overflowAt("queue", top, own, int32(dim))
 			}
@@ -212,6 +223,7 @@ func (l *Ledger) link() {
 	records := make([]*book.Queue, 0, len(l.queues))
 	for _, name := range sorted(l.queues) {
 		q := l.queues[name]
+		// Parents of before may be gone.
 		q.Parent = nil
 		if parent := l.queues[q.spec.Parent]; parent != nil {
 			q.Parent = &parent.Queue
@@ -219,6 +231,7 @@ func (l *Ledger) link() {
 		l.ordered, records = append(l.ordered, q), append(records, &q.Queue)
 	}
 	l.book.Link(records)
+	// A queue's state and named cards follow from those of its parent, so parents come first.
 	for _, q := range l.book.TopDown {
 		recordOf(q).inherit(l.cfg.MissingUnlimited)
 	}
@@ -285,6 +298,7 @@ func (l *Ledger) prune() {
 		delete(l.queues, queueName(q))
 	}
 	l.ordered = slices.DeleteFunc(l.ordered, func(q *queue) bool { return q.Gone })
+	// The book has moved what was below them up: the names follow.
 	for _, q := range l.ordered {
 		q.spec.Parent = queueName(q.Parent)
 	}

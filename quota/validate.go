@@ -26,6 +26,7 @@ func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (
 	v := validator{m: m, at: map[string]int{}, of: map[string]*Queue{}, children: map[string][]*Queue{}}
 	for i := range queues {
 		if q := &queues[i]; badName(q.Name) == nil && v.of[q.Name] == nil && q.sound(m) {
+			// Warnings compare amounts, so only queues with good ones are looked at.
 			v.of[q.Name], v.at[q.Name] = q, i
 		}
 	}
@@ -33,6 +34,8 @@ func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (
 		if q := &queues[i]; v.of[q.Name] == q { // its warnings can be understood
 			parent := q.Parent
 			if v.of[parent] == nil {
+				// A queue whose parent isn't there counts as one at the top: that fault is
+				// reported already.
 				parent = ""
 			}
 			v.children[parent] = append(v.children[parent], q)
@@ -99,7 +102,8 @@ func (q *Queue) invalid(path *field.Path, value any, format string, args ...any)
 	return field.Invalid(path, value, fmt.Sprintf("queue %q: ", brief(q.Name))+fmt.Sprintf(format, args...))
 }
 
-// tree adds what is wrong with names and parents.
+// tree adds what is wrong with names and parents. A queue whose name is bad or there twice
+// is left out: what is said of parents would be said of an unclear one.
 func (f *faults) tree(queues []Queue) {
 	parent, index := map[string]string{}, map[string]int{}
 	var names []string
@@ -129,6 +133,8 @@ func (f *faults) tree(queues []Queue) {
 			}
 		}
 		if cycle := cycleFrom(name, parent, walked); len(cycle) > 0 {
+			// A cycle has no first queue. The smallest name is the same whatever the order of
+			// the list.
 			slices.Sort(cycle)
 			q := &queues[index[cycle[0]]]
 			f.add(q.invalid(pathOf(index[q.Name]).Child("parent"), brief(q.Parent),
@@ -248,6 +254,7 @@ func (v *validator) queue(q *Queue) {
 			v.warn(q, "guarantee", dim, guarantee, "its capability", capability)
 		}
 		if parent := v.of[q.Parent]; parent != nil && mentioned {
+			// A parent that says nothing of the dimension limits nobody.
 			if limit := element(parent.Capability, dim); parent.mentions(dim) && capability > limit {
 				v.warn(q, "capability", dim, capability, "its parent's capability", limit)
 			}
@@ -256,6 +263,7 @@ func (v *validator) queue(q *Queue) {
 		for _, child := range v.children[q.Name] {
 			sum += element(child.Guarantee, dim)
 		}
+		// Guarantees of children are taken out of the parent's.
 		if own := element(q.Guarantee, dim); sum > own {
 			resource, unit := v.unit(dim)
 			v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child("guarantee").Key(brief(resource)), unit.textOf(own),
@@ -264,7 +272,8 @@ func (v *validator) queue(q *Queue) {
 	}
 }
 
-// cluster warns of what the catalog says otherwise.
+// cluster warns of what the catalog says otherwise. To sell more cards than there are is
+// legal: queues seldom use all of theirs at once.
 func (v *validator) cluster(catalog Catalog) {
 	cards, totals := map[string]float64{}, catalog.Totals()
 	for _, card := range totals.Cards {
@@ -280,6 +289,8 @@ func (v *validator) cluster(catalog Catalog) {
 				}
 			}
 		}
+		// Who writes a limit of nvidia.com/gpu into the capability believes that cards are
+		// limited.
 		for _, resource := range q.ignored {
 			if len(catalog.CardsFor(resource)) > 0 {
 				v.warnings = append(v.warnings, field.Forbidden(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(string(resource)))),

@@ -157,7 +157,7 @@ func (l *Ledger) class(t *Task) class {
 }
 
 // look resolves a view. It changes nothing, and all that can be wrong with a view
-// comes out here.
+// comes out here. It holds no lock: the catalog is asked, and pods take their time.
 func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	s := &sight{
 		partial: view.Partial,
@@ -181,6 +181,7 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 		j := &sightJob{id: v.ID, queue: v.Queue, listed: true, moves: true, phase: cmp.Or(v.Phase, PhasePending), minMember: int(v.MinMember)}
 		jobs[v.ID] = j
 		for _, t := range v.Tasks {
+			// A pod in a job's list needn't repeat what the list says.
 			t.Job, t.Queue = cmp.Or(t.Job, v.ID), cmp.Or(t.Queue, v.Queue)
 			if t.Job != v.ID {
 				return nil, conflict("task", t.ID, fmt.Sprintf("it is with job %q and of job %q", brief(v.ID), brief(t.Job)))
@@ -191,6 +192,7 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	for _, t := range view.Tasks {
 		j := jobs[t.Job]
 		if j == nil {
+			// Of a Deployment, say: its pods say which queue it is in.
 			j = &sightJob{id: t.Job, queue: t.Queue}
 			jobs[t.Job] = j
 		}
@@ -200,6 +202,8 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	for _, id := range sorted(jobs) {
 		j := jobs[id]
 		s.jobs = append(s.jobs, j)
+		// Tasks are charged in this order, and the first may bind the job to a card: the
+		// order of an informer's list must not decide that.
 		slices.SortFunc(tasks[j], func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
 		for i := range tasks[j] {
 			if err := l.lookAtTask(s, j, &tasks[j][i], rep); err != nil {
@@ -232,6 +236,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	switch {
 	case class == classAllocated:
 		t, notes, err = l.resolveRunning(task)
+	// What has ended needs its names only. Its pod may be one that couldn't be resolved.
 	case task.ended():
 		t.req = &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
 		j.ended = true
@@ -274,6 +279,7 @@ func (l *Ledger) lookAtMin(j *sightJob, v *Job, tasks []Task, rep *Report) error
 		rep.fail(v.ID, "", ReasonGetTaskRequestResourceFailed, r.invalid)
 		return nil
 	}
+	// The PodGroup asks for all tasks as long as it is there.
 	if j.ended {
 		var cpu, mem int64
 		for _, t := range j.tasks {
