@@ -9,7 +9,8 @@ import (
 )
 
 // copiesUpTo returns how many copies of request the selected rows of free hold, at
-// most most a row. It stops counting when there are enough.
+// most most a row. It stops counting when there are enough. The kernel counts in chunks
+// that stay in the first cache, and on the stack.
 func copiesUpTo(free *vector.Matrix, selected []uint64, request vector.ResourceVector, most, enough int64) int64 {
 	plan := kernel.PlanCopies(request, free.Tame)
 	const chunk = 512
@@ -24,7 +25,8 @@ func copiesUpTo(free *vector.Matrix, selected []uint64, request vector.ResourceV
 }
 
 // copiesInto sets dst[r] to how many copies of request row r of free holds, at most
-// most, and 0 where it is not selected, and returns their sum.
+// most, and 0 where it is not selected, and returns their sum. Who follows a count needs
+// to know what each row contributed.
 func copiesInto(dst []int32, free *vector.Matrix, selected []uint64, request vector.ResourceVector, most int64) (sum int64) {
 	plan := kernel.PlanCopies(request, free.Tame)
 	const chunk = 512
@@ -45,7 +47,7 @@ func copiesInto(dst []int32, free *vector.Matrix, selected []uint64, request vec
 }
 
 // sumUpTo adds up the selected copies of the rows from lo on, counting at most
-// most for each.
+// most for each, so that the sum of unlimited rows does not overflow.
 func sumUpTo(copies []int64, selected []uint64, lo int, most int64) int64 {
 	var sum int64
 	if selected == nil {
@@ -87,16 +89,17 @@ func (c *rowCounter) take(request vector.ResourceVector, most int64) {
 	}
 }
 
-// on returns how many copies row r holds, as CopiesFit does, at most c.most.
+// on returns how many copies row r holds, as CopiesFit does, at most c.most. The least
+// quotient is cut to a whole number once: the floor of the least is the least floor.
 func (c *rowCounter) on(free *vector.Matrix, r int) int64 {
-	if !c.finite {
+	if !c.finite { // a quotient of infinities says nothing
 		c.row = free.Row(c.row, r)
 		return min(c.request.CopiesFit(c.row), c.most)
 	}
 	least := float64(c.most)
 	for k, j := range c.columns {
 		q := at(free, r, int(j)) / c.amounts[k]
-		if !(q >= 1) {
+		if !(q >= 1) { // also where the free amount is a NaN
 			return 0
 		}
 		least = min(least, q)

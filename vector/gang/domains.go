@@ -39,7 +39,8 @@ func (d *Domains) check(rows int) {
 }
 
 // rowSets are the row sets that a question is about: the sets of Domains, or one that
-// holds every row; always without the rows that are not eligible.
+// holds every row; always without the rows that are not eligible. The one set of every row
+// is no list, so that questions about a whole cluster run in the kernels.
 type rowSets struct {
 	n        int
 	selected []uint64 // the eligible rows; nil for all
@@ -61,7 +62,8 @@ func (s *rowSets) take(domains *Domains, selected []uint64, rows int) {
 	s.n = domains.len()
 }
 
-// index prepares s for of.
+// index prepares s for of. Only a filter needs it: it goes from a row to its sets, where
+// other questions go from a set to its rows.
 func (s *rowSets) index(rows int) {
 	if s.whole() {
 		return
@@ -79,7 +81,7 @@ func (s *rowSets) index(rows int) {
 		s.starts[r] = end
 	}
 	s.list = resized(s.list, int(end))
-	for d := s.n - 1; d >= 0; d-- { // fills the part of each row from its end
+	for d := s.n - 1; d >= 0; d-- { // fills the part of each row from its end, so that sets ascend
 		for _, r := range s.rowsOf(d) {
 			s.starts[r]--
 			s.list[s.starts[r]] = int32(d)
@@ -113,7 +115,8 @@ func (s *rowSets) each(d, rows int, f func(r int) bool) {
 	}
 }
 
-// of returns the sets that row r counts in.
+// of returns the sets that row r counts in, and in which a victim on it makes room. A row
+// that is not eligible counts nowhere.
 func (s *rowSets) of(r int) []int32 {
 	switch {
 	case !s.eligible(r):

@@ -156,7 +156,7 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 		s.fault, s.done = fmt.Errorf("victim %d: %w", s.released, err), true
 		return false
 	}
-	if s.lower >= 0 && s.packer.options.Search == SearchBisect {
+	if s.lower >= 0 && s.packer.options.Search == SearchBisect { // bisection may release it again
 		s.rows = append(s.rows, int32(row))
 		s.amounts = append(s.amounts, amounts...)
 		for range s.free.Cols() - len(amounts) {
@@ -168,7 +168,8 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 	return !s.done
 }
 
-// look goes on from a prefix that has just been reached.
+// look goes on from a prefix that has just been reached. Below the lower bound a placement
+// would fail for sure.
 func (s *search) look() {
 	if s.lower < 0 {
 		if s.packer.progress.open == 0 {
@@ -203,7 +204,8 @@ func (s *search) try() {
 	}
 }
 
-// fails notes that the prefix released is too short.
+// fails notes that the prefix released is too short. Bisection never goes back behind it, so
+// the victims up to it need not be kept.
 func (s *search) fails() {
 	s.failed, s.after = s.released, s.overlay.Mark()
 	s.rows, s.amounts = s.rows[:0], s.amounts[:0]
@@ -255,7 +257,8 @@ func (s *search) finish() (Scenario, error) {
 	return Scenario{Prefix: -1, LowerBound: s.released + 1, Infeasible: p.progress.why(domain), Domain: domain}, nil
 }
 
-// bisect shortens the prefix that was found until the one before it fails.
+// bisect shortens the prefix that was found until the one before it fails. Each try takes
+// the cursor of a round-robin tie from where it was at the start, as a Place of its own would.
 func (s *search) bisect() {
 	tie := s.packer.options.BestFit
 	after := position(tie)

@@ -122,7 +122,7 @@ func (b *bounds) take(g *gang) {
 	if b.hasLeader = g.hasLeader(); b.hasLeader {
 		b.leading.take(g)
 	}
-	if g.identical() {
+	if g.identical() { // thresholds would count the same request again
 		return
 	}
 	for j := range g.cols {
@@ -146,7 +146,7 @@ func (g *gang) sum(j int) (sum float64, exact bool) {
 }
 
 // dominators returns how many members request at least as much of everything as
-// kind k does, its own included.
+// kind k does, its own included. Each of them takes the room of one copy at least.
 func (g *gang) dominators(k int) int64 {
 	var n int64
 	request := g.requestOfKind(k)
@@ -177,7 +177,8 @@ func (e *evenly) next() bool {
 	return true
 }
 
-// add adds a condition unless an equal request has one that asks for as much.
+// add adds a condition unless an equal request has one that asks for as much. Each costs a
+// pass over the rows.
 func (b *bounds) add(need int64, member, column int32, request vector.ResourceVector) {
 	for c := range b.counts {
 		if b.counts[c].need >= need && slices.Equal(b.request(c), request) {
@@ -240,7 +241,8 @@ func (b *bounds) loosen() {
 }
 
 // conditions returns how many conditions there are. They are tested in the order of
-// their indices: the columns, the counts, and the leader.
+// their indices: the columns, the counts, and the leader. That is from cheap to dear, and from
+// what is simplest to explain to what is not.
 func (b *bounds) conditions() int {
 	n := len(b.needed) + len(b.counts)
 	if b.hasLeader {
@@ -285,7 +287,7 @@ func (b *bounds) fails(c int, free *vector.Matrix, selected []uint64) (why Infea
 }
 
 // surplus returns the sum of the positive amounts in column j of the selected
-// rows, less what is needed.
+// rows, less what is needed. What one row owes, no other row pays.
 func (b *bounds) surplus(free *vector.Matrix, selected []uint64, j int) exactSum {
 	var sum exactSum
 	column := free.Column(j)
@@ -301,7 +303,8 @@ func (b *bounds) surplus(free *vector.Matrix, selected []uint64, j int) exactSum
 	return sum
 }
 
-// shortOf explains a negative surplus of column j.
+// shortOf explains a negative surplus of column j, with the amounts before they were
+// loosened for rounding.
 func (b *bounds) shortOf(j int, surplus *exactSum) Infeasibility {
 	return Infeasibility{
 		Reason: InfeasibleAggregate, Column: j, Member: -1, Needed: b.sums[j], Available: surplus.plus(b.needed[j]),

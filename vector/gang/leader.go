@@ -24,7 +24,8 @@ func (g *gang) hasLeader() bool {
 }
 
 // workerKind returns the kind of the workers in a gang that has a leader, and the
-// only kind in one of members that are alike.
+// only kind in one of members that are alike. Of two members that differ either could lead:
+// the answer is the same, but it has to be one of them always.
 func (g *gang) workerKind() int {
 	if g.hasLeader() && g.count[0] == 1 {
 		return 1
@@ -44,7 +45,8 @@ func (l *leading) take(g *gang) {
 	l.counter.take(g.requestOfKind(workers), l.workers)
 }
 
-// noLeader is the gain on a row that the leader does not fit on.
+// noLeader is the gain on a row that the leader does not fit on. Whatever is added to it
+// stays below every need, so that callers don't ask for this case.
 var noLeader = math.Inf(-1)
 
 // on returns how many workers row r of free holds, at most all of them, and how
@@ -62,7 +64,7 @@ func (l *leading) fits(free *vector.Matrix, r int) bool { return fitsRow(free, r
 
 // placesIn returns how many workers the rows of set d hold, at most all of them a row.
 func (l *leading) placesIn(free *vector.Matrix, sets *rowSets, d int) int64 {
-	if sets.whole() {
+	if sets.whole() { // all rows in one pass of the kernel; a set has few, which lie apart
 		return copiesUpTo(free, sets.selected, l.counter.request, l.workers, math.MaxInt64)
 	}
 	var sum int64
@@ -76,7 +78,7 @@ func (l *leading) placesIn(free *vector.Matrix, sets *rowSets, d int) int64 {
 
 // count returns how many workers the selected rows hold, at most all of them a
 // row, and the gain on the row where the leader takes the fewest places. It stops
-// at a row where that leaves enough.
+// at a row where that leaves enough: more is never asked for.
 func (l *leading) count(free *vector.Matrix, selected []uint64) (places int64, gain float64) {
 	places = copiesUpTo(free, selected, l.counter.request, l.workers, math.MaxInt64)
 	gain = noLeader

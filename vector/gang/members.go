@@ -43,7 +43,7 @@ func (g *gang) take(requests *vector.Matrix) {
 	g.amounts = resized(g.amounts, g.members*g.cols)
 	for j := range g.cols {
 		for i, x := range requests.Column(j) {
-			if x <= 0 {
+			if x <= 0 { // a NaN stays, and fits nowhere
 				x = 0
 			}
 			g.amounts[i*g.cols+j] = x
@@ -52,7 +52,9 @@ func (g *gang) take(requests *vector.Matrix) {
 	g.findKinds()
 }
 
-// findKinds numbers the kinds in the order of their first members.
+// findKinds numbers the kinds in the order of their first members. Most questions are asked
+// once for each kind, and gangs have few kinds. Equal requests meet by sorting: amounts make
+// poor keys of a map, where a NaN would be found by nobody.
 func (g *gang) findKinds() {
 	head := resized(g.kind, g.members) // first the member that stands for the kind, then the kind
 	g.kind = head
@@ -86,6 +88,8 @@ func (g *gang) findKinds() {
 	}
 }
 
+// allAlike reports whether all members request the same, as in most gangs. It saves the
+// sorting.
 func (g *gang) allAlike() bool {
 	for i := 1; i < g.members; i++ {
 		if slices.Compare(g.request(0), g.request(int32(i))) != 0 {
@@ -95,7 +99,8 @@ func (g *gang) allAlike() bool {
 	return true
 }
 
-// sortMembers sorts all members into g.sorted, equal ones by index.
+// sortMembers sorts all members into g.sorted, equal ones by index, so that equal inputs
+// give equal orders.
 func (g *gang) sortMembers(compare func(a, b int32) int) {
 	g.sorted = resized(g.sorted, g.members)
 	for i := range g.sorted {
@@ -125,14 +130,15 @@ func (g *gang) arrange(total vector.ResourceVector, byDominantShare bool) {
 	g.order = append(g.order[:0], g.sorted...)
 }
 
-// reordered returns another order of placing, valid until the next.
+// reordered returns another order of placing, valid until the next. The factor of a member
+// depends on nothing that was asked before, so that a restart can be repeated.
 func (g *gang) reordered(seed uint64, restart int) []int32 {
 	outer := vector.TieSeeded(seed)
 	random := vector.TieSeeded(outer.Key(restart, 0))
 	g.keys = resized(g.keys, g.members)
 	for i, size := range g.sizes {
 		unit := float64(random.Key(i, g.members)>>11) / (1 << 53)
-		g.keys[i] = size * (1 + float64(0.4*unit))
+		g.keys[i] = size * (1 + float64(0.4*unit)) // float64: no fused operation, the same bits everywhere
 	}
 	g.sortMembers(func(a, b int32) int { return cmp.Compare(g.keys[b], g.keys[a]) })
 	return g.sorted

@@ -64,7 +64,8 @@ func eachRow(selected []uint64, rows int, f func(r int) bool) {
 // spares the hot loops the checks of [vector.Matrix.At].
 func at(m *vector.Matrix, i, j int) float64 { return m.Elements()[j*m.Stride()+i] }
 
-// resized returns s with length n, its elements undefined.
+// resized returns s with length n, its elements undefined: callers overwrite them all, and
+// clearing first would cost a second pass.
 func resized[S ~[]T, T any](s S, n int) S {
 	if cap(s) < n {
 		return make(S, n)

@@ -227,7 +227,8 @@ func (p *Packer) prepare(free, requests *vector.Matrix, rows *vector.Mask, domai
 	}
 }
 
-// place is Place in row set d, for the gang taken and the rows surveyed.
+// place is Place in row set d, for the gang taken and the rows surveyed. Restarts are for
+// gangs whose order matters: where members are counted, the first answer is exact.
 func (p *Packer) place(dst []int32, free *vector.Matrix, d int) (placement []int32, ok bool) {
 	dst = resized(dst, p.gang.members)
 	if p.placeIn(p.gang.order, dst, free, d) {
@@ -273,7 +274,8 @@ func reposition(t vector.Tie, position int) {
 	}
 }
 
-// survey finds the rows of free that fit each kind, and how good they are.
+// survey finds the rows of free that fit each kind, and how good they are: one pass of the
+// kernel a kind, however many sets and orders are tried.
 func (p *Packer) survey(free *vector.Matrix) {
 	kinds := len(p.gang.first)
 	p.fits, p.masks = grown(p.fits, kinds), grown(p.masks, kinds)
@@ -322,7 +324,8 @@ func (p *Packer) start(d int) {
 	}
 }
 
-// end takes back what start and the placement did to the scratch.
+// end takes back what start and the placement did to the scratch. It goes over the rows that
+// were touched: a placement in one of a thousand sets must not cost a pass over all rows.
 func (p *Packer) end(free *vector.Matrix, d int) {
 	for _, r := range p.touched {
 		p.slots[r] = 0
@@ -341,7 +344,8 @@ func (p *Packer) end(free *vector.Matrix, d int) {
 	}
 }
 
-// numberOrInf returns x, or +Inf for a NaN, so that it is chosen last.
+// numberOrInf returns x, or +Inf for a NaN, so that it is chosen last. A NaN that is not
+// requested does not make a row unusable.
 func numberOrInf(x float64) float64 {
 	if x != x {
 		return math.Inf(1)
@@ -389,7 +393,8 @@ func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
 	}
 }
 
-// patience is how many of the best rows are tried for a leader before all are.
+// patience is how many of the best rows are tried for a leader before all are. Mostly the
+// first one does.
 const patience = 8
 
 // placeAll sets dst to a row for each member, and stops when one has none.
@@ -407,7 +412,8 @@ func (p *Packer) placeAll(order, dst []int32, free *vector.Matrix) bool {
 	return true
 }
 
-// placeOne takes a row for member i and returns it, or -1.
+// placeOne takes a row for member i and returns it, or -1. A mask may have rows that are full
+// by now: to find that out where a row is chosen is cheaper than to keep the masks exact.
 func (p *Packer) placeOne(i int32, free *vector.Matrix) int {
 	k := p.gang.kind[i]
 	for {
@@ -421,7 +427,8 @@ func (p *Packer) placeOne(i int32, free *vector.Matrix) int {
 	}
 }
 
-// choose returns a row that may hold a member of kind k, or -1.
+// choose returns a row that may hold a member of kind k, or -1. Rows only fill up, so first
+// fit goes on from the word where it was.
 func (p *Packer) choose(k int32) int {
 	if p.options.bestFit() {
 		return p.chooseBest(k)
@@ -494,7 +501,7 @@ func (p *Packer) takeLeft(slot, r int, request vector.ResourceVector) {
 }
 
 // slot returns the place of row r in the lists of touched rows, where it adds
-// it when missing.
+// it when missing. A gang touches few of many rows, so only their amounts are copied.
 func (p *Packer) slot(r int, free *vector.Matrix, request vector.ResourceVector) int {
 	if p.slots[r] == 0 {
 		for j := range free.Cols() {
@@ -525,7 +532,8 @@ func (p *Packer) copiesOn(r int, free *vector.Matrix, request vector.ResourceVec
 }
 
 // holds checks the finished placement dst from the start, by the definition
-// that Packer gives: what is left is not asked.
+// that Packer gives. What is left is not asked: subtracting fractions one by one rounds
+// another way than their sum.
 func (p *Packer) holds(dst []int32, free *vector.Matrix) bool {
 	if p.gang.members == 0 {
 		return true

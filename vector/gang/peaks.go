@@ -7,8 +7,9 @@ import (
 )
 
 // peaks is the greatest of many values, kept while single values change: the
-// greatest of every block of 64 selected values, of every 64 blocks, and so on. NaN
-// is ignored.
+// greatest of every block of 64 selected values, of every 64 blocks, and so on. A change
+// costs a block a level, also when the greatest of all gets smaller, where a single maximum
+// would have to look at all values again. NaN is ignored.
 type peaks struct{ greatest []float64 }
 
 // take builds p over values.

@@ -31,7 +31,8 @@ type waiting struct {
 	gain      float64 // see leading
 }
 
-// start takes the conditions of b to free. No set is looked at before advance.
+// start takes the conditions of b to free. No set is looked at before advance: an answer
+// that the first set gives must not cost a look at all of them.
 func (c *progress) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 	c.bounds, c.free, c.sets, c.open = b, free, sets, 0
 	c.at = resized(c.at, sets.n)
@@ -42,7 +43,7 @@ func (c *progress) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 	}
 	c.memo, c.memoOf = resized(c.memo, free.Rows()), resized(c.memoOf, free.Rows())
 	for r := range c.memoOf {
-		c.memoOf[r] = -1
+		c.memoOf[r] = -1 // counts of different requests share the memo
 	}
 	for d := range c.at {
 		c.at[d] = waiting{condition: int32(b.firstToFollow())}
@@ -50,7 +51,7 @@ func (c *progress) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 }
 
 // firstToFollow returns the condition to start with. Where members are counted, the
-// last condition implies the others.
+// last condition implies the others: it is the definition of a placement itself.
 func (b *bounds) firstToFollow() int {
 	if b.gang.counted() && b.gang.members > 0 {
 		return b.conditions() - 1
@@ -61,7 +62,8 @@ func (b *bounds) firstToFollow() int {
 // isOpen reports whether every condition holds in set d.
 func (c *progress) isOpen(d int) bool { return int(c.at[d].condition) == c.bounds.conditions() }
 
-// advance brings set d to its first condition that fails, from the present one on.
+// advance brings set d to its first condition that fails, from the present one on. The
+// ones before it hold for good, since amounts only grow.
 func (c *progress) advance(d int) {
 	w := &c.at[d]
 	for ; int(w.condition) < c.bounds.conditions(); w.condition++ {
@@ -73,7 +75,8 @@ func (c *progress) advance(d int) {
 }
 
 // mayHold reports whether set d may hold the gang, without a look at conditions that
-// cost as much as placing it.
+// cost as much as placing it. A caller that places the gang next learns the rest from
+// that.
 func (c *progress) mayHold(d int) bool {
 	if first := c.bounds.firstToFollow(); first > 0 {
 		return c.look(d, first)
@@ -122,6 +125,8 @@ func (c *progress) sum(d, j int) *exactSum {
 // places counts the copies of the count with index k in set d.
 func (c *progress) places(d, k int) int64 {
 	if c.sets.whole() {
+		// Mostly there are enough, and counting stops early. What each row has is needed
+		// only where there are not.
 		need := c.bounds.counts[k].need
 		if places := c.bounds.places(c.free, c.sets.selected, k); places >= need {
 			return places
@@ -153,10 +158,13 @@ func (c *progress) copiesOn(k, r int) int64 {
 // d. It looks at the rows as far as it has to.
 func (c *progress) leaderFits(d int, l *leading) bool {
 	w := &c.at[d]
-	if w.places < l.workers {
+	if w.places < l.workers { // a leader only takes room
 		return false
 	}
 	if !w.known {
+		// Rows after the first that suffices may have a greater gain. That is of no
+		// use until this one changes, and then known is false.
+
 		w.gain, w.best, w.known = noLeader, -1, true
 		c.sets.each(d, c.free.Rows(), func(r int) bool {
 			if _, gain := l.on(c.free, r); gain > w.gain {
@@ -179,7 +187,8 @@ func (c *progress) contribution(d, r int) float64 {
 	return float64(c.bounds.leading.counter.on(c.free, r))
 }
 
-// release adds what a victim releases to the overlay of free.
+// release adds what a victim releases to the overlay of free. A set that was tried for a
+// placement may hold one now.
 func (c *progress) release(o *vector.Overlay, row int, amounts vector.ResourceVector) error {
 	if !c.sets.whole() {
 		c.leaving(row)
@@ -190,6 +199,7 @@ func (c *progress) release(o *vector.Overlay, row int, amounts vector.ResourceVe
 		return nil
 	}
 	c.at[0].tried = false
+	// An open set has no condition left to follow: the search tries placements now.
 	if !c.sets.eligible(row) || c.isOpen(0) {
 		return o.AddToRow(row, amounts)
 	}
@@ -204,7 +214,8 @@ func (c *progress) release(o *vector.Overlay, row int, amounts vector.ResourceVe
 	return nil
 }
 
-// leaving notes what row r contributes, before its amounts grow.
+// leaving notes what row r contributes, before its amounts grow. To keep it for every row
+// and set would take their product in memory, and each set waits at a condition of its own.
 func (c *progress) leaving(r int) {
 	c.before = c.before[:0]
 	for _, d := range c.sets.of(r) {
@@ -234,7 +245,7 @@ func (c *progress) grewIn(d, r int, before float64) bool {
 	w := &c.at[d]
 	switch k := int(w.condition) - c.free.Cols(); {
 	case k < 0:
-		s := &c.surplus[d]
+		s := &c.surplus[d] // exact, so that it does not matter in which order rows grow
 		s.add(c.contribution(d, r))
 		s.add(-before)
 		return !s.negative()
@@ -251,7 +262,7 @@ func (c *progress) grewIn(d, r int, before float64) bool {
 	case !w.known:
 	case gain >= w.gain:
 		w.gain, w.best = gain, int32(r)
-	case int(w.best) == r:
+	case int(w.best) == r: // more room for workers can mean a greater loss to the leader
 		w.known = false
 	}
 	return c.leaderFits(d, l)
@@ -283,7 +294,7 @@ func (c *progress) has(d int) float64 {
 		return float64(w.places)
 	}
 	l := &c.bounds.leading
-	gain := noLeader
+	gain := noLeader // of all rows: what leaderFits keeps is the first that was enough
 	c.sets.each(d, c.free.Rows(), func(r int) bool {
 		_, here := l.on(c.free, r)
 		gain = max(gain, here)
@@ -298,7 +309,7 @@ func (c *progress) why(d int) Infeasibility {
 	if d < 0 {
 		return Infeasibility{}
 	}
-	if !c.sets.whole() {
+	if !c.sets.whole() { // the words are made once, so they may cost a pass over all rows
 		c.only.Reset(c.free.Rows())
 		c.sets.each(d, c.free.Rows(), func(r int) bool {
 			c.only.Set(r)

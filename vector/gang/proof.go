@@ -68,8 +68,8 @@ type columnBest struct {
 }
 
 // Reset makes p a proof about the gang in requests on the selected rows of free, as
-// [Packer.Infeasible] takes them. Marks taken before are void. Resetting to the same matrix again costs the rows that it or p
-// changed in between. It panics as Infeasible does.
+// [Packer.Infeasible] takes them. Marks taken before are void. Resetting to the same matrix
+// again costs the rows that it or p changed in between. It panics as Infeasible does.
 func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	checkSame(free, requests)
 	selected := selection(rows, free.Rows())
@@ -78,7 +78,7 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 		p.selected = p.mask.Words()
 	}
 	p.overlay.Reset(free)
-	p.start.CopyFrom(free)
+	p.start.CopyFrom(free) // Take allows as much below zero as there was
 	p.gang.take(requests)
 	p.bounds.take(&p.gang)
 
@@ -120,7 +120,7 @@ func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
 			return tooMuch(m, row, j, x, there)
 		}
 	}
-	p.first = 0
+	p.first = 0 // a condition that held may fail now
 	return p.overlay.SubFromRow(row, amounts)
 }
 
@@ -179,7 +179,7 @@ func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
 // contributes.
 func (p *Proof) holds(c int) bool {
 	k := &p.known[c]
-	if !k.asked {
+	if !k.asked { // many conditions are asked once: don't keep anything for them
 		k.asked = true
 		if _, fails := p.bounds.fails(c, p.overlay.Matrix(), p.selected); !fails {
 			return true
@@ -196,7 +196,7 @@ func (p *Proof) holds(c int) bool {
 }
 
 // changesSince returns the selected rows that have changed after a version, or all when
-// they are not known.
+// they are not known: nothing was kept, or the matrix has forgotten changes that old.
 func (p *Proof) changesSince(version uint64, kept bool) (rows []int32, all bool) {
 	if !kept {
 		return nil, true
@@ -225,7 +225,8 @@ func (p *Proof) columnHolds(j int, k *known) bool {
 	return s.unlimited > 0 || !s.surplus.negative()
 }
 
-// take sums up the selected amounts of a column.
+// take sums up the selected amounts of a column. It keeps what each row has, to take it away
+// when the row changes.
 func (s *columnSum) take(column []float64, selected []uint64, needed float64) {
 	s.amounts = resized(s.amounts, len(column))
 	clear(s.amounts)
@@ -238,7 +239,8 @@ func (s *columnSum) take(column []float64, selected []uint64, needed float64) {
 }
 
 // set replaces what row r contributes. It reports false when the sum has left the
-// range of float64 and no longer says what it is.
+// range of float64 and no longer says what it is. Unlimited amounts are counted apart,
+// because nothing can be taken from an infinite sum again.
 func (s *columnSum) set(r int, x float64) bool {
 	old := s.amounts[r]
 	s.amounts[r] = x
@@ -254,7 +256,8 @@ func (s *columnSum) set(r int, x float64) bool {
 	return !s.surplus.infinite
 }
 
-// placesSuffice is holds for the count with index c.
+// placesSuffice is holds for the count with index c. A row counts at most as many copies as
+// are needed, so that an unlimited one does not drown the others in the sum.
 func (p *Proof) placesSuffice(c int, k *known) bool {
 	need, free := p.bounds.counts[c].need, p.overlay.Matrix()
 	p.counter.take(p.bounds.request(c), need)
@@ -272,7 +275,8 @@ func (p *Proof) placesSuffice(c int, k *known) bool {
 	return k.sum >= need
 }
 
-// leaderFits is holds for the leader.
+// leaderFits is holds for the leader. The gains of all rows are kept, since a victim that
+// comes back can lower the best one.
 func (p *Proof) leaderFits(k *known) bool {
 	l, free := &p.bounds.leading, p.overlay.Matrix()
 	rows, all := p.changesSince(k.upTo, k.kept)
@@ -313,7 +317,8 @@ func (p *Proof) why(c int) Infeasibility {
 	return why
 }
 
-// bestOf returns the greatest amount of column j.
+// bestOf returns the greatest amount of column j. Only explanations ask for it, so it is
+// brought up to date when one does.
 func (p *Proof) bestOf(j int) float64 {
 	b, column := &p.best[j], p.overlay.Matrix().Column(j)
 	rows, all := p.changesSince(b.upTo, b.kept)

@@ -65,7 +65,8 @@ func (s *exactSum) compress() {
 	s.n = copy(s.parts[:], s.parts[bottom:s.n])
 }
 
-// replace takes x away and adds y. Both are finite.
+// replace takes x away and adds y. Both are finite. One addition of the difference is half
+// the work, and whole amounts have a difference without rounding.
 func (s *exactSum) replace(x, y float64) {
 	if change := y - x; exactly(y, -x, change) {
 		s.add(change)
@@ -104,8 +105,8 @@ func exactly(a, b, sum float64) bool {
 	return (a-(sum-added))+(b-added) == 0
 }
 
-// negative reports whether the sum is below 0. A sum that left the range is
-// not.
+// negative reports whether the sum is below 0: the last part, which is the largest, decides.
+// A sum that left the range is not.
 func (s *exactSum) negative() bool {
 	return !s.infinite && s.n > 0 && s.parts[s.n-1] < 0
 }
@@ -139,7 +140,7 @@ func (s *exactSum) value() float64 {
 
 // plus returns the value of the sum and x.
 func (s *exactSum) plus(x float64) float64 {
-	if s.n == 1 {
+	if s.n == 1 { // whole amounts need no copy of the list
 		if sum := s.parts[0] + x; exactly(s.parts[0], x, sum) {
 			return sum
 		}

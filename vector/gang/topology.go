@@ -65,6 +65,8 @@ func NewTopology(levels ...string) (*Topology, error) {
 	}, nil
 }
 
+// topologyError returns a fault of a topology or of a request for one. It names what is
+// wrong, since levels come from labels and annotations that people write.
 func topologyError(format string, args ...any) error {
 	return fmt.Errorf("gang: topology: "+format+"%w", append(args, shapeFault{})...)
 }
@@ -130,7 +132,8 @@ func (t *Topology) appendRow() {
 	}
 }
 
-// has reports whether a row is in the domain with these values.
+// has reports whether a row is in the domain with these values. Most updates of a node
+// change no label.
 func (t *Topology) has(row int, values []string) bool {
 	for l, value := range values {
 		if d := t.at[l][row]; d == 0 || t.domains[d].value != value {
@@ -167,7 +170,7 @@ func (t *Topology) RemoveRow(row int) (moved int, err error) {
 	last, moved := len(t.names)-1, -1
 	if row != last {
 		moved = last
-		finest := t.at[len(t.at)-1]
+		finest := t.at[len(t.at)-1] // its domain knows the row by its index, the coarser ones don't
 		d := finest[last]
 		if d != 0 {
 			t.removeRow(d, last)
@@ -188,7 +191,8 @@ func (t *Topology) RemoveRow(row int) (moved int, err error) {
 	return moved, nil
 }
 
-// leave takes a row out of its domains, and removes those that it leaves empty.
+// leave takes a row out of its domains, and removes the ones that it leaves empty: in a
+// cluster that scales up and down their number would grow without end.
 func (t *Topology) leave(row int) {
 	d := t.at[len(t.at)-1][row]
 	if d == 0 {
@@ -209,13 +213,16 @@ func (t *Topology) leave(row int) {
 }
 
 // find returns where the child with a value is among the children of a domain, or has to be.
+// Children are sorted, and not in a map, because placing goes over them in order.
 func (t *Topology) find(parent int32, value string) (at int, ok bool) {
 	return slices.BinarySearchFunc(t.domains[parent].children, value, func(d int32, value string) int {
 		return strings.Compare(t.domains[d].value, value)
 	})
 }
 
-// child returns the child of a domain with a value, which it makes when missing.
+// child returns the child of a domain with a value, which it makes when missing. The number
+// of a domain that is gone is used again, so that placing, whose scratch has an element for
+// each number, does not grow with every node that comes and goes.
 func (t *Topology) child(parent int32, value string) int32 {
 	at, ok := t.find(parent, value)
 	if ok {
@@ -228,12 +235,14 @@ func (t *Topology) child(parent int32, value string) int32 {
 		t.domains = append(t.domains, topologyDomain{})
 	}
 	c, p := &t.domains[d], &t.domains[parent]
+	// A clone, because value may be a piece of something large that would stay in memory.
 	c.value, c.parent, c.level, c.children = strings.Clone(value), parent, p.level+1, c.children[:0]
 	p.children = slices.Insert(p.children, at, d)
 	return d
 }
 
-// findRow returns where a row is among the rows of a finest domain, or has to be.
+// findRow returns where a row is among the rows of a finest domain, or has to be. By name,
+// and by index only among equal names: the order of the rows must not show in a placement.
 func (t *Topology) findRow(d int32, row int) int {
 	at, _ := slices.BinarySearchFunc(t.domains[d].children, row, func(r int32, row int) int {
 		return cmp.Or(strings.Compare(t.names[r], t.names[row]), cmp.Compare(int(r), row))

@@ -52,7 +52,7 @@ func choose[T int32 | int64](c *chooser, dst []picked, from choices[T], need int
 }
 
 // alone returns the place of the one that suffices and has the fewest, then the fewest
-// pods, then is the first; -1 when none suffices.
+// pods, then is the first; -1 when none suffices. It keeps the large gaps for large gangs.
 func (f *choices[T]) alone(need int64, extra bool) int {
 	have, pods := f.have, f.pods
 	if extra {
@@ -71,7 +71,8 @@ func (f *choices[T]) alone(need int64, extra bool) int {
 	return best
 }
 
-// podsOf returns the pods of the one at a place.
+// podsOf returns the pods of the one at a place. They break ties between domains of equally
+// many slices: the one that wastes less room comes first.
 func (f *choices[T]) podsOf(at int) T {
 	if f.pods == nil {
 		return f.have[f.ids[at]]
@@ -79,11 +80,13 @@ func (f *choices[T]) podsOf(at int) T {
 	return f.pods[f.ids[at]]
 }
 
-// mostCounted is up to which amount chooseWhole counts how many have each.
+// mostCounted is up to which amount chooseWhole counts how many have each. Clearing the
+// counts of larger amounts would cost more than sorting.
 const mostCounted = 1 << 16
 
 // chooseWhole takes whole ones from the front, and the last by choose's first rule.
-// Each has less than need. It sorts no more than the ones that have the same amount.
+// Each has less than need. It sorts no more than the ones that have the same amount:
+// thousands of hosts have a handful of amounts, and counting them is one pass.
 func chooseWhole[T int32 | int64](c *chooser, dst []picked, from choices[T], need int64) ([]picked, bool) {
 	c.amounts, c.number = resized(c.amounts, len(from.ids)), resized(c.number, int(need))
 	clear(c.number) // by amount, from 0 to need-1
@@ -141,7 +144,7 @@ func chooseWhole[T int32 | int64](c *chooser, dst []picked, from choices[T], nee
 }
 
 // border returns the amount of the one with which need is reached, and what is left of
-// need for those that have this amount.
+// need for those that have this amount. All together are enough, so the walk ends.
 func (c *chooser) border(need int64) (border, rest int64) {
 	step, x := int64(-1), int64(len(c.number)-1)
 	if c.leastFree {
@@ -180,6 +183,7 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 	if gain == minGain || sum+gain < need { // to refuse takes no sorting
 		return dst, false
 	}
+	// Stable: among equals the order of the paths decides, which is the one they come in.
 	slices.SortStableFunc(c.ranked, func(a, b int32) int {
 		by := cmp.Compare(have(b), have(a))
 		if c.leastFree {
@@ -233,6 +237,8 @@ func chooseRanked[T int32 | int64](c *chooser, dst []picked, from choices[T], ne
 // together are enough. order says which of those that may is the first.
 func (c *chooser) extraAmong(have, withExtra func(at int32) int64, need int64, order func(a, b int32) int) int {
 	n := len(c.ranked)
+	// Sums of the first, and the most with the extra among the last, make each test of a
+	// number of domains O(1).
 	c.sums, c.later = resized(c.sums, n+1), resized(c.later, n+1)
 	c.sums[0], c.later[n] = 0, noPlace
 	for i, at := range c.ranked {
@@ -256,6 +262,7 @@ func (c *chooser) extraAmong(have, withExtra func(at int32) int64, need int64, o
 	if !c.leastFree {
 		gain := int64(minGain)
 		for least = 1; ; least++ {
+			// The extra is on one of the first, or in place of the last of them.
 			if at := c.ranked[least-1]; withExtra(at) != noPlace {
 				gain = max(gain, withExtra(at)-have(at))
 			}

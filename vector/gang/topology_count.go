@@ -72,7 +72,8 @@ const mostPlaces = math.MaxInt32
 type rowCount struct{ row, count int32 }
 
 // countRows counts the places of every row, and of the domains of a level and of
-// none that is finer.
+// none that is finer. Finer ones are counted below the domains that are chosen, which are
+// few of many.
 func (s *placing) countRows(level int) {
 	s.counted = level
 	s.ordered(level)
@@ -103,7 +104,7 @@ func (s *placing) countRows(level int) {
 
 // addRows adds the copies of the rows from lo on to their domains, at.
 func (s *placing) addRows(copies []int64, lo int, at []int32) {
-	if s.selected != nil {
+	if s.selected != nil { // the kernel is faster on all rows than on a selection
 		for i := range copies {
 			if !isSelected(s.selected, lo+i) {
 				copies[i] = 0
@@ -137,6 +138,7 @@ func (s *placing) countWithLeader(at []int32) {
 	for d := range s.podsWithExtra {
 		s.podsWithExtra[d] = minGain
 	}
+	// Most rows of a full cluster don't hold the leader, and are not counted twice.
 	vector.Fit(&s.leads, s.free, s.leader)
 	for lo := 0; lo < len(at); lo += leaderTile {
 		s.countTileWithLeader(s.rowWithLeader[lo:min(lo+leaderTile, len(at))], lo)
@@ -154,7 +156,8 @@ func (s *placing) countWithLeader(at []int32) {
 // leaderTile is how many rows countWithLeader takes at a time, whole mask words.
 const leaderTile = 512
 
-// countTileWithLeader sets out to what the rows from lo on hold with the leader there.
+// countTileWithLeader sets out to what the rows from lo on hold with the leader there. A tile
+// is small enough for the amounts that are left to stay in the cache.
 func (s *placing) countTileWithLeader(out []int32, lo int) {
 	words := s.leads.Words()[lo/kernel.Block:][:wordsFor(len(out))]
 	for i := range out {
@@ -177,7 +180,8 @@ func (s *placing) countTileWithLeader(out []int32, lo int) {
 }
 
 // copiesWithLeader sets dst to how many copies the rows from lo on hold with the leader there,
-// where words say that it fits.
+// where words say that it fits. It subtracts the leader from all of them, since the kernel
+// takes no list of rows; elsewhere the result means nothing.
 func (s *placing) copiesWithLeader(dst []int64, lo int, words []uint64) {
 	if !s.counter.finite || len(s.counter.columns) > kernel.PlanColumns || !finite(s.leader) {
 		for w, word := range words {
@@ -226,7 +230,8 @@ func (s *placing) placesWithLeader(r int) int32 {
 	return int32(s.counter.withLeader(s.free, r, s.leader))
 }
 
-// ordered brings the domains down to a level into their order.
+// ordered brings the domains down to a level into their order, the one by path. It is made
+// for each question: a Topology is only read here, so it has no place to keep it.
 func (s *placing) ordered(level int) {
 	for l := range level + 1 {
 		if l == 0 {
@@ -254,7 +259,7 @@ func (s *placing) countLevel(level int) {
 func (s *placing) sum(d int32, level int) {
 	pods, have := int64(0), int64(0)
 	for _, c := range s.t.domains[d].children {
-		have += s.have[c]
+		have += s.have[c] // at most 2^31 rows of 2^31 places: no overflow
 		pods += s.pods[c]
 	}
 	if level >= s.sliced {
@@ -274,7 +279,7 @@ func (s *placing) sum(d int32, level int) {
 }
 
 // sumWithExtra counts a domain with the extra in it from its children, when it is counted
-// without.
+// without. The extra is in one child, and the others have what they have without it.
 func (s *placing) sumWithExtra(d int32, level int, above bool) {
 	podsGain, gain := int64(minGain), int64(minGain)
 	for _, c := range s.t.domains[d].children {
@@ -312,7 +317,8 @@ func (s *placing) countWhole(d int32, level int) {
 }
 
 // whole returns what so many pods in a domain are: whole slices at their level, and
-// below the pods of whole inner slices. The last one has only tail pods, if not 0.
+// below the pods of whole inner slices. The last one has only tail pods, if not 0. What is
+// left over is of no use to a gang, so that no coarser domain counts it.
 func (s *placing) whole(pods int64, level int, tail int64) int64 {
 	size := s.inner[level]
 	switch {
@@ -326,7 +332,8 @@ func (s *placing) whole(pods int64, level int, tail int64) int64 {
 	return pods
 }
 
-// countBelow counts what is in a domain of a level, down to the rows.
+// countBelow counts what is in a domain of a level, down to the rows. Only a domain that was
+// chosen is looked into.
 func (s *placing) countBelow(d int32, level int) {
 	if level < len(s.t.levels)-1 {
 		for _, c := range s.t.domains[d].children {
@@ -358,7 +365,8 @@ func (s *placing) sumRowsWithExtra(d int32) {
 	}
 }
 
-// rowGain returns the greatest gain of a row of a finest domain.
+// rowGain returns the greatest gain of a row of a finest domain: the leader goes where it
+// takes the fewest places.
 func (s *placing) rowGain(d int32) int64 {
 	gain := int64(minGain)
 	for _, r := range s.t.domains[d].children {

@@ -82,7 +82,8 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 }
 
 // leaveOut takes victims back as long as the gang fits, and brings the overlay to where
-// only the others are gone.
+// only the others are gone. One pass is enough: who could not stay with more victims gone
+// cannot stay with fewer.
 func (s *placing) leaveOut(mark vector.Mark) {
 	v := &s.reprieve
 	holder := int32(-1) // only the last victim's domain suffices: without it none did
@@ -91,7 +92,7 @@ func (s *placing) leaveOut(mark vector.Mark) {
 		if !isSelected(s.selected, row) || row >= len(s.rowPods) || s.t.at[0][row] == 0 {
 			continue
 		}
-		if s.required {
+		if s.required { // a victim elsewhere makes no room there
 			d := s.t.at[s.last][row]
 			if holder < 0 {
 				holder = d
@@ -109,6 +110,8 @@ func (s *placing) leaveOut(mark vector.Mark) {
 		s.overlay.SetRow(row, v.rowOf(i, int32(i)))
 		s.recount(row)
 	}
+	// The amounts are there already. The overlay is made anew so that it has the bits that a
+	// caller gets who releases the same victims.
 	slices.Reverse(v.kept)
 	s.overlay.Rollback(mark)
 	for _, i := range v.kept {
@@ -155,7 +158,8 @@ func (s *placing) allSuffice() bool {
 }
 
 // recount brings a row and the domains that it is in up to date, and reports whether the
-// gang fits now.
+// gang fits now. It climbs only as long as something has changed: a victim often makes no
+// place, and a place often no slice.
 func (s *placing) recount(row int) bool {
 	places := int32(s.counter.on(s.free, row))
 	changed := places - s.rowPods[row]

@@ -139,7 +139,8 @@ func (s *placing) take(free *vector.Matrix, rows *vector.Mask, t *Topology, requ
 	return nil
 }
 
-// padded sets dst to what v requests, with so many elements.
+// padded sets dst to what v requests, with so many elements: the hot loops then have no
+// case for short vectors and amounts that are not requested.
 func padded(dst, v vector.ResourceVector, n int) vector.ResourceVector {
 	dst = resized(dst, n)
 	for j := range dst {
@@ -150,7 +151,8 @@ func padded(dst, v vector.ResourceVector, n int) vector.ResourceVector {
 	return dst
 }
 
-// takeLevels checks and takes the count and the levels.
+// takeLevels checks and takes the count and the levels. The search climbs from s.level to
+// s.last, which are one level where nothing finer is preferred.
 func (s *placing) takeLevels(request *TopologyRequest) error {
 	t := s.t
 	s.count = int64(request.Count)
@@ -187,7 +189,7 @@ func (s *placing) takeLevels(request *TopologyRequest) error {
 // takeSlices checks and takes the slices.
 func (s *placing) takeSlices(request *TopologyRequest, finest int) error {
 	t := s.t
-	unknown := ""
+	unknown := "" // the first by name: the order of a map must not show in an error
 	for name := range request.Slices {
 		if !slices.Contains(t.levels, name) && (unknown == "" || name < unknown) {
 			unknown = name
@@ -233,7 +235,8 @@ func (s *placing) takeSlices(request *TopologyRequest, finest int) error {
 	return nil
 }
 
-// countedFrom returns the finest level that has to be counted to search a level.
+// countedFrom returns the finest level that has to be counted to search a level. Slices
+// cut what their domains have, so a coarser sum needs them, inner ones, too.
 func (s *placing) countedFrom(level int) int {
 	from := level
 	if s.slice > 1 {
@@ -267,6 +270,7 @@ func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 	answer.Could = int(s.count)
 	s.counts = s.counts[:0]
 	s.descend(level)
+	// The order in which rows were chosen says nothing: pods are alike.
 	slices.SortFunc(s.counts, func(a, b rowCount) int { return cmp.Compare(a.row, b.row) })
 	for _, c := range s.counts {
 		if c.count == leaderHere {
@@ -281,7 +285,8 @@ func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 	return answer
 }
 
-// search chooses domains and returns their level.
+// search chooses domains and returns their level: the first from s.level on where one
+// suffices. Coarser levels are counted only when the search gets there.
 func (s *placing) search() (level int, fits bool) {
 	for level = s.level; ; level-- {
 		s.countLevel(level)
@@ -296,7 +301,7 @@ func (s *placing) search() (level int, fits bool) {
 // domainsOf returns domains of a level to choose from.
 func (s *placing) domainsOf(ids []int32, level int) choices[int64] {
 	from := choices[int64]{ids: ids, have: s.have, withExtra: s.haveWithExtra, pods: s.pods, podsWithExtra: s.podsWithExtra}
-	if s.unsliced || level > s.sliced {
+	if s.unsliced || level > s.sliced { // pods are what they have, and break no tie
 		from.pods, from.podsWithExtra = nil, nil
 	}
 	return from
@@ -372,7 +377,8 @@ func (s *placing) used(level int) (n, only int) {
 	return len(ids), -1
 }
 
-// refuse explains that there is no placement at the level searched last.
+// refuse explains that there is no placement at the level searched last. The numbers are
+// what people ask for next: how far off is it, and what is missing.
 func (s *placing) refuse(answer *TopologyPlacement) {
 	level := answer.Level
 	answer.Domain, answer.Could = -1, 0

@@ -27,7 +27,8 @@ func (v *reprieve) start(on bool, rows int) {
 	}
 }
 
-// note notes the next victim.
+// note notes the next victim. It keeps the row as it was before, because taking fractions
+// away again does not give back the old bits.
 func (v *reprieve) note(free *vector.Matrix, row int, amounts vector.ResourceVector) {
 	if !v.on {
 		return
@@ -58,7 +59,8 @@ func (v *reprieve) released(i int) vector.ResourceVector {
 	return v.amounts[(2*i+1)*n:][:n]
 }
 
-// keep says that victim i goes, the next before those that do.
+// keep says that victim i goes. It is before all others of which that is known, so the list
+// of its row ascends.
 func (v *reprieve) keep(i int) {
 	row := v.victims[i].row
 	v.victims[i].next, v.first[row] = v.first[row], int32(i)

@@ -9,7 +9,8 @@ import (
 )
 
 // checkVictim returns what is wrong with amounts to release on a row of m, or to take
-// there, as far as [vector.Overlay.AddToRow] does not say it.
+// there, as far as [vector.Overlay.AddToRow] does not say it. That allows negative amounts and
+// panics without such a row, which a list of victims from a cache may have.
 func checkVictim(m *vector.Matrix, row int, amounts vector.ResourceVector) error {
 	checkVector(m, amounts)
 	if uint(row) >= uint(m.Rows()) {
@@ -26,7 +27,8 @@ func checkVictim(m *vector.Matrix, row int, amounts vector.ResourceVector) error
 	return nil
 }
 
-// refusal reports amount x of column j, for a row of m.
+// refusal reports amount x of column j, for a row of m. It names the column where the matrix
+// knows its name.
 func refusal(m *vector.Matrix, row, j int, x float64, reason string, cause error) error {
 	e := &vector.AmountError{
 		Resource: fmt.Sprint("column ", j), Row: row, Amount: decimal.Format(x), Reason: reason, Cause: cause,
