@@ -309,6 +309,56 @@ func BenchmarkAllocatableBatch(b *testing.B) {
 	b.ReportMetric(1e9/float64(fastest), "best-decisions/s")
 }
 
+// BenchmarkEnqueueableBatch decides on 10,000 jobs that wait in 10,000 queues beside
+// 100,000 reservations; three of ten ask for lists of alternatives, every second one
+// for more than there is. The batch and a loop over Enqueueable take turns, each of so many
+// rounds on end; the metrics are of the fastest turns. An operation is a turn of both.
+func BenchmarkEnqueueableBatch(b *testing.B) {
+	const waiting, spare, rounds = 10_000, 64, 8
+	w := newBenchWorld(spare)
+	w.reserveAll(b)
+	jobs, want := make([]*quota.JobRequest, waiting), make([]bool, waiting)
+	for k, i := range rand.New(rand.NewPCG(1, 1)).Perm(benchJobs)[:waiting] {
+		need := w.need(i, 1, 1)
+		switch {
+		case k%16 == 15:
+			need = w.need(i, 1000, 1)
+		case k%2 == 1:
+			need = w.need(i, 1, 1000)
+		}
+		jobs[k], want[k] = w.job("waiting-"+jobID(i), i, need), k%2 == 0
+	}
+	var dst vector.Mask
+	w.EnqueueableBatch(&dst, jobs)
+	for k := range jobs {
+		if dst.Test(k) != want[k] {
+			b.Fatalf("job %d of the batch: %v", k, dst.Test(k))
+		}
+	}
+	var batch, loop best
+	var answer quota.Answer
+	b.ReportAllocs()
+	for b.Loop() {
+		batch.sample(rounds*waiting, func() {
+			for range rounds {
+				w.EnqueueableBatch(&dst, jobs)
+			}
+		})
+		loop.sample(rounds*waiting, func() {
+			for k := range rounds * waiting {
+				if k %= waiting; w.Enqueueable(&answer, jobs[k]) != want[k] {
+					b.Fatalf("job %d: %+v", k, answer)
+				}
+			}
+		})
+	}
+	b.ReportMetric(float64(batch), "best-ns/job")
+	b.ReportMetric(float64(loop/batch), "x-loop")
+	if dst.Count() != waiting/2 {
+		b.Fatalf("%d of %d jobs", dst.Count(), waiting)
+	}
+}
+
 // BenchmarkReserveCommitRelease replaces the oldest of 100,000 live reservations by
 // new ones, and commits and releases a task of each, 1,000 at a time. The handles
 // are made beside the clock.

@@ -971,13 +971,8 @@ func (m *model) expire() {
 	m.end(len(want) > 0, "")
 }
 
-// setQueues gives both ledgers the model's queues, and now and then a ledger that was
-// restored from before: it must come to the same.
+// setQueues gives both ledgers the model's queues.
 func (m *model) setQueues() {
-	var before []byte
-	if m.IntN(12) == 0 {
-		before = m.l.Snapshot()
-	}
 	specs := m.specs()
 	var cards []string
 	var wide *vectormap.ResourceVectorMap
@@ -986,7 +981,6 @@ func (m *model) setQueues() {
 		wide = m.wider(cards)
 	}
 	got, seq, gotErr := m.l.SetQueues(specs, wide)
-	narrow := m.m
 	want, wantErr := m.g.setQueues(m.queues)
 	if wantErr == nil {
 		m.widen(cards)
@@ -1000,17 +994,6 @@ func (m *model) setQueues() {
 		m.queues = m.kept
 	}
 	m.kept = m.queues
-	if before != nil {
-		again, err := Restore(m.g.cfg, narrow, m.l.source.catalog, before)
-		if err != nil {
-			m.fatal("%v", err)
-		}
-		_, _, err = again.SetQueues(specs, wide)
-		m.compareErrors(err, wantErr)
-		if diff := difference(string(again.Snapshot()), string(m.l.Snapshot())); diff != "" {
-			m.fatal("a restored ledger: snapshot %s", diff)
-		}
-	}
 	for _, name := range want {
 		if m.g.queues[name].parent != "" {
 			m.counts[modelOrphan]++
