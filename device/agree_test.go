@@ -74,6 +74,26 @@ func migRows(profile string) device.Node {
 	return device.NewNode("a", device.SourceNVML, devices, device.Names{})
 }
 
+// amdLabels and amdSlice are a GPU of AMD's in two partitions. The labeller rounds what a
+// partition has to whole GiB, and writes G.
+func amdLabels(t *testing.T, partition string) device.Node {
+	return *readLabels(t, nil, device.Names{}, labelNode("a", mi355x("144G amd.com/compute-memory-partition="+partition), "amd.com/gpu=2"))
+}
+
+func amdSlice(t *testing.T, partition string) device.Node {
+	var devices []resourcev1.Device
+	for i := range 2 {
+		devices = append(devices, amdDevice(fmt.Sprintf("gpu-%d-128", i), "amdgpu-partition", "147440Mi", text("partitionProfile", partition)))
+	}
+	return fromSlices(t, device.SliceOptions{}, changed(sliceOf("a", 0, 1, 1, devices...), driver("gpu.amd.com"))).Nodes[0]
+}
+
+// labeledShares is a GPU that four pods can share.
+func labeledShares(t *testing.T) device.Node {
+	return *readLabels(t, nil, device.Names{}, labelNode("a",
+		"nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3 nvidia.com/gpu.count=1 nvidia.com/gpu.memory=81559 nvidia.com/gpu.replicas=4", "nvidia.com/gpu.shared=4"))
+}
+
 func TestAgreeSources(t *testing.T) {
 	const h100 = "NVIDIA-H100-80GB-HBM3"
 	tainted := func(i int) sliceEdit {
@@ -88,6 +108,11 @@ func TestAgreeSources(t *testing.T) {
 		want []device.Difference
 	}{
 		{"AG1 labels and slices", goldenLabels(t), goldenSlice(t), nil},
+		{"AMD in DPX", amdLabels(t, "dpx_nps2"), amdSlice(t, "dpx_nps2"), nil},
+		{"AMD in DPX, and in CPX", amdLabels(t, "dpx_nps2"), amdSlice(t, "cpx_nps4"), []device.Difference{
+			{Field: "cards", Key: "AMD_Instinct_MI355X_OAM/cpx_nps4", A: "0", B: "2"}, {Field: "cards", Key: "AMD_Instinct_MI355X_OAM/dpx_nps2", A: "2", B: "0"},
+			{Kind: "gpu", Field: "profile", A: "dpx_nps2", B: "cpx_nps4"}}},
+		{"shares by either", labeledShares(t), fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceGPU(0, shareable, capacity("shares", "4")))).Nodes[0], nil},
 		{"AG1 labels and NVML", goldenLabels(t), goldenNVML(goldenBytes), nil},
 		{"AG1 slices and NVML", goldenSlice(t), goldenNVML(goldenBytes), nil},
 		{"AG2 a tainted GPU", goldenLabels(t), goldenSlice(t, tainted), []device.Difference{

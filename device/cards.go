@@ -2,6 +2,7 @@ package device
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,8 +29,14 @@ func (o Names) card(d *Device) (name string, count int64) {
 	case d.Product == "":
 		return "", 0
 	case d.Profile != Profile{}:
-		return migCard(d.Product, strings.TrimPrefix(string(d.Profile.ResourceName()), migPrefix)), 1
-	case d.Sharing != SharingMPS && d.Sharing != SharingTimeSlicing:
+		rest, count := strings.TrimPrefix(string(d.Profile.ResourceName()), migPrefix), int64(1)
+		if d.Replicas > 1 {
+			rest, count = rest+".shared", int64(d.Replicas)
+		}
+		return migCard(d.Product, rest), count
+	case d.Partition != "":
+		return partitionCard(d.Product, d.Partition), int64(d.Replicas)
+	case d.Sharing == SharingNone || d.Sharing == SharingMIG || d.Sharing == SharingConsumable && d.Replicas <= 1:
 		return d.Product, 1
 	case d.MemoryBytes == 0:
 		return "", 0
@@ -43,6 +50,26 @@ const migPrefix = "nvidia.com/mig-"
 // migCard names the instances of a profile, which is spelled as in the name of
 // its resource.
 func migCard(product, rest string) string { return product + "/mig-" + rest + "-mixed" }
+
+// partitionCard names a partition of a GPU without MIG.
+func partitionCard(product, partition string) string { return product + "/" + partition }
+
+// partitionName joins what says which partition of a GPU a device is, each text once, in
+// the spelling of resources. It is empty for a whole GPU.
+func partitionName(texts ...string) string {
+	var known []string
+	for _, text := range texts {
+		if text = strings.ToLower(text); text != "" && !slices.Contains(known, text) {
+			known = append(known, text)
+		}
+	}
+	switch name := strings.Join(known, "_"); name {
+	case "spx", "spx_nps1":
+		return ""
+	default:
+		return name
+	}
+}
 
 // shared names a share of a GPU.
 func (o Names) shared(product string, bytes, replicas int64, how Sharing) string {

@@ -32,8 +32,12 @@ type Node struct {
 
 	Devices   []Device    // by kind, minor, UUID and name
 	Cards     []Card      // by name
-	Potential []Partition // MIG instances that could be made, by name; never counted
+	Potential []Partition // partitions that could be made, by name; never counted
 	Problems  []Problem   // as found
+
+	// Consumable is what pods can share of devices that they allocate together, by DRA:
+	// the capacities of each, by device and name. Its Set is the name of the device.
+	Consumable []Counter
 }
 
 // Node returns the node of this name.
@@ -114,13 +118,14 @@ type Device struct {
 
 	MemoryBytes int64 // 0: unknown
 	Sharing     Sharing
-	Replicas    int32 // how many pods may share the device; 1: not shared
+	Replicas    int32 // how many pods may share the device; 1: not shared, or by amounts alone
 
 	MIGEnabled bool    // a GPU in MIG mode
 	Profile    Profile // of a MIG instance; zero: not one
 	Start      int8    // memory slot where the instance starts; -1: unknown, or no instance
 	Slots      Slots   // memory slots that its source declares; 0: none
 	ParentUUID string  // the GPU of a MIG instance
+	Partition  string  // which part of a GPU without MIG, such as AMD's cpx_nps4; empty: not one
 
 	NUMANode int32  // -1: unknown
 	PCIBusID string // empty: unknown
@@ -182,11 +187,12 @@ const (
 	SharingMPS                        // NVIDIA's multi-process service
 	SharingTimeSlicing                // in turns
 	SharingMIG                        // the row is a MIG instance
+	SharingConsumable                 // by amounts of its capacities, see [Node]
 )
 
-// String returns none, mps, time-slicing or mig.
+// String returns none, mps, time-slicing, mig or consumable.
 func (s Sharing) String() string {
-	return enumName(int(s), "none", "mps", "time-slicing", "mig")
+	return enumName(int(s), "none", "mps", "time-slicing", "mig", "consumable")
 }
 
 // Health says whether a device can be used. HealthUnknown counts as healthy.
@@ -211,15 +217,16 @@ type Card struct {
 	Count    int64
 }
 
-// Partition is a MIG instance that a GPU could be cut into, from a
-// ResourceSlice with partitionable devices: a possibility, not a device. Its Profile is
-// zero if that can't be read.
+// Partition is a part that a GPU could be cut into, such as a MIG instance, from a
+// ResourceSlice with partitionable devices: a possibility, not a device. The Profile of a
+// MIG instance is zero if that can't be read.
 type Partition struct {
 	Device
 	Counters []Counter // by set and name
 }
 
-// Counter is what a [Partition] uses of a counter that it shares with others.
+// Counter is what a [Partition] uses of a counter that it shares with others, or a capacity
+// of a device that pods share.
 type Counter struct {
 	Set, Name string
 	Value     int64 // rounded up

@@ -32,8 +32,10 @@ type LabelOptions struct {
 // problem.
 //
 // Cards. A card counts what is allocatable. Its name is the product for whole devices,
-// <product>/mps-<GiB>g*1/<replicas> for shares, and <product>/mig-<profile>-mixed for
-// MIG instances.
+// <product>/mps-<GiB>g*1/<replicas> for shares, <product>/mig-<profile>-mixed for MIG
+// instances, and <product>/<partition> for partitions of GPUs without MIG. Without a label
+// of the partition, an AMD Instinct GPU that has a half, a quarter or an eighth of its
+// memory is one, dpx, qpx or cpx.
 //
 // Devices. Each allocatable unit is one device. Where devices are shared, Replicas
 // units are one. Minors are synthetic and follow the order of the resources. A resource
@@ -144,6 +146,8 @@ type ruleMatch struct {
 	mixed    bool  // some GPUs are cut into MIG instances, and the others are whole
 	cut      int64 // GPUs that the MIG instances need, under strategy mixed
 	profile  Profile
+
+	partition string // of the whole devices; empty: none, or unknown
 }
 
 // node reads a node. Labels say what a device is, and only the allocatable amounts say that
@@ -278,6 +282,7 @@ func (r *labelReader) try(rule *compiledRule, base string) {
 	}
 	m.replicas = r.readReplicas(rule.replicas.key(base))
 	r.readSingle(&m)
+	r.readPartition(&m)
 	r.matches = append(r.matches, m)
 }
 
@@ -330,6 +335,61 @@ func (r *labelReader) readSingle(m *ruleMatch) {
 	}
 	m.single = true
 	m.profile = r.readProfile(strings.TrimSuffix(profile, sharedSuffix), m.rule.product.key(m.base))
+}
+
+// readPartition notes which partitions of GPUs the whole devices are. The label is
+// optional. Without it a GPU of AMD whose memory is known shows its partition by how
+// much of that a device has; the memory partition is then unknown.
+func (r *labelReader) readPartition(m *ruleMatch) {
+	if len(m.rule.partition) == 0 {
+		return
+	}
+	var texts [4]string
+	known := texts[:0]
+	for _, t := range m.rule.partition {
+		if text := r.value(t.key(m.base)); text != "" {
+			known = append(known, text)
+		}
+	}
+	switch {
+	case len(known) > 0:
+		m.partition = partitionName(known...)
+	case m.memory > 0:
+		m.partition = amdPartition(m.product, m.memory)
+	}
+}
+
+// amdPartition returns the compute partition of a device with so much memory, by the data
+// sheets of AMD's Instinct GPUs of eight compute dies; empty if it is the whole GPU, or
+// nobody knows.
+func amdPartition(product string, bytes int64) string {
+	gigabytes := wholeGigabytes(bytes)
+	for _, gpu := range [...]struct {
+		name      string
+		gigabytes int64
+	}{{"MI300X", 192}, {"MI325X", 256}, {"MI350X", 288}, {"MI355X", 288}} {
+		if gigabytes == 0 || gpu.gigabytes%gigabytes != 0 || !strings.Contains(product, gpu.name) {
+			continue
+		}
+		switch gpu.gigabytes / gigabytes {
+		case 2:
+			return "dpx"
+		case 4:
+			return "qpx"
+		case 8:
+			return "cpx"
+		}
+	}
+	return ""
+}
+
+// wholeGigabytes returns the number that AMD's labeller writes for so much memory. It
+// rounds to GiB and writes G, which is read as 10^9 bytes.
+func wholeGigabytes(bytes int64) int64 {
+	if bytes%1e9 == 0 {
+		return bytes / 1e9
+	}
+	return gibibytes(bytes)
 }
 
 // Endings of a product, by GPU feature discovery.
@@ -583,7 +643,7 @@ func (r *labelReader) count(name string) int64 {
 	return count
 }
 
-// whole reads a resource of whole devices.
+// whole reads a resource of whole devices, or of partitions that are all alike.
 func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 	units := int64(1)
 	if r.sharedInPlace(m, count) {
@@ -592,7 +652,18 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 	if count = r.capped(m, name, count, units); count == 0 {
 		return
 	}
-	r.cards = append(r.cards, Card{m.product, corev1.ResourceName(name), count})
+	card, partition := m.product, m.partition
+	if _, own, _ := strings.Cut(name, "/"); len(m.rule.partition) > 0 && strings.Contains(own, "px_nps") {
+		partition = partitionName(own)
+	}
+	if partition != "" {
+		id := cardID{product: m.product, partition: partition}
+		if card = r.cardNames[id]; card == "" {
+			card = partitionCard(m.product, partition)
+			r.cardNames[id] = card
+		}
+	}
+	r.cards = append(r.cards, Card{card, corev1.ResourceName(name), count})
 	// The count is of shares, and how many make a device is unknown: the card is right, and
 	// any number of rows would be wrong.
 	if replicas := m.rule.replicas.key(m.base); m.replicas <= 0 && replicas != (labelKey{}) && strings.HasSuffix(m.product, sharedSuffix) {
@@ -600,6 +671,7 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 		return
 	}
 	d := r.device(m, name)
+	d.Partition = partition
 	if units > 1 {
 		d.Replicas = int32(units)
 		d.Sharing = r.sharing(m, SharingTimeSlicing)
@@ -715,6 +787,7 @@ func (r *labelReader) shared(m *ruleMatch, name string, count int64) {
 // needs no text to be joined for each node.
 type cardID struct {
 	product, rest   string
+	partition       string
 	bytes, replicas int64
 	how             Sharing
 }

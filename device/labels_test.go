@@ -77,6 +77,8 @@ func labelRows(t testing.TB, devices []device.Device) []string {
 		profile := "-"
 		if d.Profile != (device.Profile{}) {
 			profile = d.Profile.String()
+		} else if d.Partition != "" {
+			profile = d.Partition
 		}
 		counts[fmt.Sprintf("%v/%d %s %s %d", d.Sharing, d.Replicas, d.Product, profile, d.MemoryBytes)]++
 	}
@@ -92,6 +94,11 @@ func labelRows(t testing.TB, devices []device.Device) []string {
 // mixedA100 is the labels of a node of eight A100, two of which are cut.
 func mixedA100(more string) string {
 	return "nvidia.com/gpu.product=A100 nvidia.com/gpu.count=8 nvidia.com/gpu.memory=40960 nvidia.com/mig.strategy=mixed nvidia.com/mig-1g.5gb.count=14 " + more
+}
+
+// mi355x is the labels of a node of AMD's GPUs, in full or in parts.
+func mi355x(vram string) string {
+	return "amd.com/gpu.product-name=AMD_Instinct_MI355X_OAM amd.com/gpu.vram=" + vram
 }
 
 func TestLabels(t *testing.T) {
@@ -483,6 +490,39 @@ func TestLabels(t *testing.T) {
 			fact: "AMD without memory, as with several sizes", labels: "amd.com/gpu.product-name=MI210", allocatable: "amd.com/gpu=15",
 			cards: []string{"MI210:15"},
 			rows:  []string{"15 none/1 MI210 - 0"},
+		},
+
+		{
+			fact: "AMD in DPX", labels: mi355x("144G amd.com/compute-memory-partition=dpx_nps2"), allocatable: "amd.com/gpu=16",
+			cards: []string{"AMD_Instinct_MI355X_OAM/dpx_nps2:16"},
+			rows:  []string{"16 none/1 AMD_Instinct_MI355X_OAM dpx_nps2 144000000000"},
+		}, {
+			fact: "AMD in CPX, by either label", labels: mi355x("36G amd.com/compute-memory-partition=cpx_nps1 amd.com/gpu.compute-memory-partition=CPX_NPS1"), allocatable: "amd.com/gpu=64",
+			cards: []string{"AMD_Instinct_MI355X_OAM/cpx_nps1:64"},
+			rows:  []string{"64 none/1 AMD_Instinct_MI355X_OAM cpx_nps1 36000000000"},
+		}, {
+			fact: "AMD in SPX", labels: mi355x("288G amd.com/gpu.compute-memory-partition=spx_nps1"), allocatable: "amd.com/gpu=8",
+			cards: []string{"AMD_Instinct_MI355X_OAM:8"},
+			rows:  []string{"8 none/1 AMD_Instinct_MI355X_OAM - 288000000000"},
+		}, {
+			fact: "AMD in DPX without the label: by its memory", labels: mi355x("144G"), allocatable: "amd.com/gpu=16",
+			cards: []string{"AMD_Instinct_MI355X_OAM/dpx:16"},
+			rows:  []string{"16 none/1 AMD_Instinct_MI355X_OAM dpx 144000000000"},
+		}, {
+			fact: "AMD in CPX without the label, in GiB", labels: mi355x("36Gi"), allocatable: "amd.com/gpu=64",
+			cards: []string{"AMD_Instinct_MI355X_OAM/cpx:64"},
+			rows:  []string{"64 none/1 AMD_Instinct_MI355X_OAM cpx 38654705664"},
+		}, {
+			fact: "AMD with a size that no partition has", labels: mi355x("96G"), allocatable: "amd.com/gpu=8",
+			cards: []string{"AMD_Instinct_MI355X_OAM:8"},
+			rows:  []string{"8 none/1 AMD_Instinct_MI355X_OAM - 96000000000"},
+		}, {
+			fact: "AMD, resources by partition", labels: "amd.com/gpu.product-name=MI300X", allocatable: "amd.com/spx_nps1=5 amd.com/cpx_nps1=24 amd.com/cpx_nps4=0 amd.com/cpx_nps=1 amd.com/xpx_nps1=1",
+			cards: []string{"MI300X:5", "MI300X/cpx_nps1:24"},
+			rows:  []string{"24 none/1 MI300X cpx_nps1 0", "5 none/1 MI300X - 0"},
+		}, {
+			fact: "AMD, resources by partition without labels", allocatable: "amd.com/cpx_nps4=64",
+			problems: []string{"missing-label amd.com/gpu.product-name"},
 		},
 
 		// The pattern.

@@ -79,9 +79,10 @@ func (d Difference) String() string {
 //
 // It compares the cards, by name and count, and for each kind the devices that
 // can be allocated and are not unhealthy: how many, and, if that is equal, their
-// products, their profiles and their memory, each as a multiset. Two amounts of
-// memory at most 1 MiB apart are equal, and an unknown one equals any: the
-// devices agree if there is a way to pair all of them.
+// products, their profiles (or partitions) and their memory, each as a multiset. Two
+// amounts of memory at most 1 MiB apart are equal, and an unknown one equals any: the
+// devices agree if there is a way to pair all of them. Where AMD's labels round the
+// memory to GiB, all amounts are rounded so.
 //
 // Names, minors, UUIDs, topology, resources and problems aren't compared, since labels
 // don't know them. What only labels know is compared: a node whose GPUs are shared by MPS
@@ -169,7 +170,7 @@ func agreeDevices(kind string, a, b []*Device) (differences []Difference) {
 
 func profileText(d *Device) string {
 	if d.Profile == (Profile{}) {
-		return ""
+		return d.Partition
 	}
 	return d.Profile.String()
 }
@@ -190,6 +191,11 @@ func unequalTexts(a, b []*Device, of func(*Device) string) (x, y string, differ 
 // of a can still be what b doesn't know.
 func unequalMemory(a, b []*Device) (x, y int64, differ bool) {
 	bytes := func(d *Device) int64 { return d.MemoryBytes }
+	if isRounded := func(d *Device) bool {
+		return d.Vendor == "amd.com" && d.MemoryBytes > 0 && d.MemoryBytes%1e9 == 0
+	}; slices.ContainsFunc(a, isRounded) || slices.ContainsFunc(b, isRounded) {
+		bytes = func(d *Device) int64 { return wholeGigabytes(d.MemoryBytes) << 30 }
+	}
 	onlyA, onlyB := unpaired(knownMemory(sortedValues(a, bytes)), knownMemory(sortedValues(b, bytes)), func(x, y int64) int {
 		if max(x, y)-min(x, y) <= 1<<20 {
 			return 0

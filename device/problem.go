@@ -12,6 +12,7 @@ import (
 //	bad-count         a count that is no number
 //	bad-memory        no amount, below 64 MiB or above 4 TiB: unknown
 //	bad-replicas      no number above 0
+//	bad-capacity      a capacity that pods share, of an unknown name or impossible amount
 //	bad-slots         memory slots where no MIG instance of the profile can be
 //	unparsed-profile  a MIG name that is none
 //	bad-strategy      GPUs that are cut differently, though the MIG strategy is single
@@ -20,6 +21,7 @@ import (
 //	duplicate-uuid    a device twice; the first is kept
 //	stale-slice       a slice of an older generation of its pool
 //	incomplete-pool   a pool whose slices are not all there
+//	only-partitions   partitions that could be made of a GPU that isn't listed: a hint
 //	not-node-local    devices that several nodes can reach
 //	unknown-type      neither a GPU nor a MIG instance, or of no known kind
 //	ambiguous-card    a card that different resources carry
@@ -47,6 +49,7 @@ const (
 	badCount        = "bad-count"
 	badMemory       = "bad-memory"
 	badReplicas     = "bad-replicas"
+	badCapacity     = "bad-capacity"
 	badSlots        = "bad-slots"
 	unparsedProfile = "unparsed-profile"
 	badStrategy     = "bad-strategy"
@@ -55,6 +58,7 @@ const (
 	duplicateUUID   = "duplicate-uuid"
 	staleSlice      = "stale-slice"
 	incompletePool  = "incomplete-pool"
+	onlyPartitions  = "only-partitions"
 	notNodeLocal    = "not-node-local"
 	unknownType     = "unknown-type"
 	ambiguousCard   = "ambiguous-card"

@@ -40,6 +40,10 @@ type Rule struct {
 	Replicas        string `json:"replicas,omitempty"`        // how many pods share a device
 	SharingStrategy string `json:"sharingStrategy,omitempty"` // mps or time-slicing
 	MIGStrategy     string `json:"migStrategy,omitempty"`     // single: instances as whole devices
+	// Partition has the labels that say which partitions of GPUs the whole devices are, such
+	// as cpx_nps4. What they say is joined by _, each text once. A resource whose name is a
+	// partition, such as amd.com/cpx_nps4, says it itself.
+	Partition []string `json:"partition,omitempty"`
 
 	// Resources. A rule needs at least one.
 	Whole     []corev1.ResourceName `json:"whole,omitempty"`
@@ -67,7 +71,9 @@ func DefaultRules() []Rule {
 		Product:    "amd.com/gpu.product-name",
 		Memory:     "amd.com/gpu.vram",
 		MemoryUnit: unitQuantity,
-		Whole:      []corev1.ResourceName{"amd.com/gpu"},
+		// The operator's documents have the first; a fork of the labeller sets the other.
+		Partition: []string{"amd.com/compute-memory-partition", "amd.com/gpu.compute-memory-partition"},
+		Whole:     append([]corev1.ResourceName{"amd.com/gpu"}, amdPartitions()...),
 	}, {
 		Name:    "generic",
 		Product: "*.product",
@@ -75,6 +81,17 @@ func DefaultRules() []Rule {
 		Memory:  "*.memory",
 		Whole:   []corev1.ResourceName{"*"},
 	}}
+}
+
+// amdPartitions returns the resources of partitions, as AMD's device plugin names them with
+// the strategy mixed: by the compute and the memory partition.
+func amdPartitions() (names []corev1.ResourceName) {
+	for _, compute := range []string{"spx", "dpx", "tpx", "qpx", "cpx"} {
+		for _, memory := range []string{"1", "2", "4", "8"} {
+			names = append(names, corev1.ResourceName("amd.com/"+compute+"_nps"+memory))
+		}
+	}
+	return names
 }
 
 // The units of memory.
@@ -135,6 +152,7 @@ type compiledRule struct {
 	kind                             int // index of kinds
 	product, count, memory, replicas ruleTerm
 	sharingStrategy, migStrategy     ruleTerm
+	partition                        []ruleTerm
 	whole, shared                    []ruleTerm
 	earlier                          []ruleTerm // products of earlier rules
 }
@@ -157,6 +175,7 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 			replicas:        newRuleTerm(rule.Replicas),
 			sharingStrategy: newRuleTerm(rule.SharingStrategy),
 			migStrategy:     newRuleTerm(rule.MIGStrategy),
+			partition:       newRuleTerms(rule.Partition),
 			whole:           newRuleTerms(rule.Whole),
 			shared:          newRuleTerms(rule.Shared),
 		}
@@ -235,7 +254,7 @@ func hasTerm(terms []ruleTerm, name, base string) bool {
 	return false
 }
 
-func newRuleTerms(names []corev1.ResourceName) []ruleTerm {
+func newRuleTerms[S ~string](names []S) []ruleTerm {
 	terms := make([]ruleTerm, len(names))
 	for i, name := range names {
 		terms[i] = newRuleTerm(string(name))
@@ -305,16 +324,30 @@ func (c *ruleCheck) checkLabels() {
 	if c.Product == "" {
 		c.add(field.Required(c.path.Child("product"), "the label of the product"))
 	}
+	labels := []struct {
+		path *field.Path
+		key  string
+	}{
+		{c.path.Child("product"), c.Product},
+		{c.path.Child("count"), c.Count},
+		{c.path.Child("memory"), c.Memory},
+		{c.path.Child("replicas"), c.Replicas},
+		{c.path.Child("sharingStrategy"), c.SharingStrategy},
+		{c.path.Child("migStrategy"), c.MIGStrategy},
+	}
+	for i, key := range c.Partition {
+		path := c.path.Child("partition").Index(i)
+		if key == "" {
+			c.add(field.Required(path, "a label"))
+		}
+		labels = append(labels, struct {
+			path *field.Path
+			key  string
+		}{path, key})
+	}
 	seen := map[string]bool{"": true}
-	for _, label := range []struct{ field, key string }{
-		{"product", c.Product},
-		{"count", c.Count},
-		{"memory", c.Memory},
-		{"replicas", c.Replicas},
-		{"sharingStrategy", c.SharingStrategy},
-		{"migStrategy", c.MIGStrategy},
-	} {
-		path := c.path.Child(label.field)
+	for _, label := range labels {
+		path := label.path
 		switch {
 		case label.key == "":
 		case seen[label.key]:

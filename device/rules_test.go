@@ -54,6 +54,8 @@ func TestRules(t *testing.T) {
 			"rules[0].shared[0] FieldValueDuplicate", "rules[0].replicas FieldValueRequired", "rules[0].memory FieldValueRequired",
 		}},
 		{"prefix", func(r *device.Rule) { r.MIGPrefix = "mig-" }, []string{"rules[0].migPrefix FieldValueInvalid"}},
+		{"partition", func(r *device.Rule) { r.Partition = []string{"", "x.com/a", "x y", "x.com/a"} }, []string{
+			"rules[0].partition[0] FieldValueRequired", "rules[0].partition[2] FieldValueInvalid", "rules[0].partition[3] FieldValueDuplicate"}},
 		{"prefix of nothing", func(r *device.Rule) { r.MIGPrefix = "x y/" }, []string{"rules[0].migPrefix FieldValueInvalid"}},
 	} {
 		rule := good

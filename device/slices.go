@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/resvec/resvec/internal/document"
-	"github.com/resvec/resvec/internal/quantity"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -28,28 +27,38 @@ type Driver struct {
 
 	// Attributes that are strings. The value of Type says what a device is. Without
 	// Type all devices are whole.
-	Type       string `json:"type,omitempty"`
-	WholeType  string `json:"wholeType,omitempty"` // value of Type: a whole device
-	MIGType    string `json:"migType,omitempty"`   // value of Type: a MIG instance; empty: there are none
-	UUID       string `json:"uuid,omitempty"`
-	Product    string `json:"product,omitempty"`
-	Profile    string `json:"profile,omitempty"`    // of a MIG instance
-	ParentUUID string `json:"parentUUID,omitempty"` // of a MIG instance
-	PCIBusID   string `json:"pciBusID,omitempty"`
-	PCIeRoot   string `json:"pcieRoot,omitempty"`
+	Type      string `json:"type,omitempty"`
+	WholeType string `json:"wholeType,omitempty"` // value of Type: a whole device
+	MIGType   string `json:"migType,omitempty"`   // value of Type: a MIG instance; empty: there are none
+	// PartitionType is the value of Type of another partition of a device, such as AMD's.
+	PartitionType string `json:"partitionType,omitempty"`
+	// Partition has the attributes that say which partition it is, such as cpx_nps4. What
+	// they say is joined by _, each text once.
+	Partition  []string `json:"partition,omitempty"`
+	UUID       string   `json:"uuid,omitempty"`
+	Product    string   `json:"product,omitempty"`
+	Profile    string   `json:"profile,omitempty"`    // of a MIG instance
+	ParentUUID string   `json:"parentUUID,omitempty"` // of a MIG instance
+	PCIBusID   string   `json:"pciBusID,omitempty"`
+	PCIeRoot   string   `json:"pcieRoot,omitempty"`
 
 	NUMANode string `json:"numaNode,omitempty"` // attribute, an integer
 	Memory   string `json:"memory,omitempty"`   // capacity, in bytes
+
+	// Capacities of devices that may be allocated several times.
+	Shares     string   `json:"shares,omitempty"`     // how many pods may share a device
+	Capacities []string `json:"capacities,omitempty"` // others that are understood, besides Memory
 
 	// Prefixes of names that end in a number.
 	MemorySlice string `json:"memorySlice,omitempty"` // of capacities: the number is a memory slot of a MIG instance
 	MinorPrefix string `json:"minorPrefix,omitempty"` // of whole devices: the number is the minor
 }
 
-// NVIDIADriver returns the description of NVIDIA's DRA driver for GPUs, gpu.nvidia.com.
-// It is the default of [FromResourceSlices].
-func NVIDIADriver() Driver {
-	return Driver{
+// DefaultDrivers returns the drivers that [FromResourceSlices] reads by default: NVIDIA's
+// for GPUs (gpu.nvidia.com), AMD's (gpu.amd.com), and HAMi's for parts of NVIDIA's GPUs
+// (hami-core-gpu.project-hami.io). The caller owns the result.
+func DefaultDrivers() []Driver {
+	nvidia := Driver{
 		Name:   "gpu.nvidia.com",
 		Vendor: "nvidia.com",
 		Kind:   KindGPU,
@@ -67,9 +76,37 @@ func NVIDIADriver() Driver {
 		NUMANode:   "resource.kubernetes.io/numaNode",
 
 		Memory:      "memory",
+		Shares:      "shares",
+		Capacities:  []string{"multiprocessors", "copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines"},
 		MemorySlice: "memorySlice",
 		MinorPrefix: "gpu-",
 	}
+	hami := nvidia
+	hami.Name = "hami-core-gpu.project-hami.io"
+	hami.WholeType, hami.MinorPrefix = "hami-gpu", "hami-gpu-"
+	hami.PCIBusID = "pcieBusID"
+	hami.Capacities = []string{"cores"}
+	amd := Driver{
+		Name:   "gpu.amd.com",
+		Vendor: "amd.com",
+		Kind:   KindGPU,
+
+		Type:          "type",
+		WholeType:     "amdgpu",
+		PartitionType: "amdgpu-partition",
+
+		Product: "productName",
+		// Partitions that are there have the first, those that could be made the others.
+		Partition: []string{"partitionProfile", "computePartition", "memoryPartition"},
+		PCIBusID:  "resource.kubernetes.io/pciBusID",
+		PCIeRoot:  "resource.kubernetes.io/pcieRoot",
+		NUMANode:  "numaNode",
+
+		Memory:     "memory",
+		Shares:     "partitions",
+		Capacities: []string{"computeUnits", "simdUnits"},
+	}
+	return []Driver{nvidia, amd, hami}
 }
 
 // SliceOptions are the options of [FromResourceSlices]. The zero value is the
@@ -86,11 +123,20 @@ type SliceOptions struct {
 	Names Names // of cards
 }
 
+// resourceSlice is a ResourceSlice of any version of the API.
+type resourceSlice interface {
+	resourcev1.ResourceSlice | *resourcev1.ResourceSlice |
+		resourcev1beta1.ResourceSlice | *resourcev1beta1.ResourceSlice |
+		resourcev1beta2.ResourceSlice | *resourcev1beta2.ResourceSlice
+}
+
 // FromResourceSlices reads the devices in the ResourceSlices of these DRA drivers; nil
-// stands for [NVIDIADriver] alone. Slices of other drivers are skipped. The error lists
+// stands for [DefaultDrivers]. The slices are of the API v1, v1beta1 or v1beta2, as values
+// or pointers. Slices of other drivers are skipped. The error lists
 // every fault of the drivers with its place, as the aggregate of a field.ErrorList. It
-// names the version of a slice whose apiVersion is another one than v1: its devices would
-// all seem empty. What else a slice says is never an error: it makes a problem.
+// names the version of a slice whose apiVersion is another one than its Go type's: its
+// devices would all seem empty. What else a slice says is never an error: it makes a
+// problem.
 //
 //   - The slices of a driver with the same pool name are a pool. Only slices of its
 //     highest generation are used; older ones are stale-slice. A pool is complete if
@@ -102,6 +148,14 @@ type SliceOptions struct {
 //     (not-node-local, in Problems of the Inventory). The key is the pool, or the
 //     device if the slice places its devices one by one.
 //   - A whole device is a row, whether it consumes counters or not.
+//   - A device that may be allocated several times is shared (SharingConsumable). Where it
+//     has the capacity Shares, that is its Replicas; 1 is not shared. All its capacities
+//     are in Consumable of the node. One that the driver doesn't describe, or whose amount
+//     is below 0 or beyond int64, is bad-capacity, and listed only if the amount is right.
+//   - A partition of another kind than MIG, such as AMD's, is a row of its own Partition if
+//     it consumes no counters. Else it goes to Potential, as MIG instances do.
+//   - Potential partitions of a GPU of which nothing else is there are only-partitions: no
+//     card counts it until a partition is made.
 //   - A MIG instance that consumes no counters exists. It is a row, and its GPU is in
 //     MIG mode. An instance that consumes counters does not exist yet. It goes to
 //     Potential with its counters, even if its profile can't be read.
@@ -121,9 +175,9 @@ type SliceOptions struct {
 // The inventory has every node that a slice of the highest generation names, also one
 // with nothing but problems. The order of slices and devices doesn't matter, if their
 // names are unique, as the API demands. Only strings of the slices are kept.
-func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []Driver, o SliceOptions) (*Inventory, error) {
+func FromResourceSlices[S resourceSlice](list []S, drivers []Driver, o SliceOptions) (*Inventory, error) {
 	if drivers == nil {
-		drivers = []Driver{NVIDIADriver()}
+		drivers = DefaultDrivers()
 	}
 	if errs := checkDrivers(drivers); len(errs) > 0 {
 		return nil, document.Errors(errs)
@@ -138,8 +192,8 @@ func FromResourceSlices[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](
 	}
 	entries := sortedEntries(list, prepared, others)
 	for _, e := range entries {
-		if e.APIVersion != "" && e.APIVersion != resourcev1.SchemeGroupVersion.String() {
-			return nil, fmt.Errorf("device: ResourceSlice %q: apiVersion: %q: must be %s, as which it was read", e.Name, e.APIVersion, resourcev1.SchemeGroupVersion)
+		if e.APIVersion != "" && e.APIVersion != e.version {
+			return nil, fmt.Errorf("device: ResourceSlice %q: apiVersion: %q: must be %s, as which it was read", e.Name, e.APIVersion, e.version)
 		}
 	}
 	r := sliceReader{
@@ -178,12 +232,14 @@ func checkDrivers(drivers []Driver) (errs field.ErrorList) {
 			errs = append(errs, field.NotSupported(path.Child("kind"), d.Kind, kinds[:]))
 		}
 		switch {
-		case d.Type == "" && cmp.Or(d.WholeType, d.MIGType) != "":
-			errs = append(errs, field.Required(path.Child("type"), "the attribute whose values wholeType and migType are"))
-		case d.Type != "" && cmp.Or(d.WholeType, d.MIGType) == "":
+		case d.Type == "" && cmp.Or(d.WholeType, d.MIGType, d.PartitionType) != "":
+			errs = append(errs, field.Required(path.Child("type"), "the attribute whose values wholeType, migType and partitionType are"))
+		case d.Type != "" && cmp.Or(d.WholeType, d.MIGType, d.PartitionType) == "":
 			errs = append(errs, field.Required(path.Child("wholeType"), "the value of a whole device, or migType of a MIG instance: without them no device has a known type"))
-		case d.Type != "" && d.WholeType == d.MIGType:
+		case d.MIGType != "" && d.WholeType == d.MIGType:
 			errs = append(errs, field.Duplicate(path.Child("migType"), d.MIGType))
+		case d.PartitionType != "" && (d.PartitionType == d.WholeType || d.PartitionType == d.MIGType):
+			errs = append(errs, field.Duplicate(path.Child("partitionType"), d.PartitionType))
 		}
 	}
 	return errs
@@ -194,6 +250,7 @@ type sliceEntry struct {
 	driver *sliceDriver
 	order  int // of the driver
 	*resourcev1.ResourceSlice
+	version string // as which it was read
 }
 
 // samePool compares drivers, too: the name of a pool is unique only within a driver.
@@ -203,16 +260,10 @@ func (e sliceEntry) samePool(o sliceEntry) bool {
 
 // sortedEntries returns the slices of known drivers, sorted: by pool, and the highest
 // generation first. It counts the slices of other drivers in others, unless that is nil.
-func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list []S, drivers []sliceDriver, others map[string]int) []sliceEntry {
+func sortedEntries[S resourceSlice](list []S, drivers []sliceDriver, others map[string]int) []sliceEntry {
 	entries := make([]sliceEntry, 0, len(list))
 	for i := range list {
-		var s *resourcev1.ResourceSlice
-		switch p := any(&list[i]).(type) {
-		case *resourcev1.ResourceSlice:
-			s = p
-		case **resourcev1.ResourceSlice:
-			s = *p
-		}
+		s, version := sliceV1(any(&list[i]))
 		k := 0
 		for k < len(drivers) && drivers[k].Name != s.Spec.Driver {
 			k++
@@ -223,7 +274,7 @@ func sortedEntries[S resourcev1.ResourceSlice | *resourcev1.ResourceSlice](list 
 			}
 			continue
 		}
-		entries = append(entries, sliceEntry{&drivers[k], k, s})
+		entries = append(entries, sliceEntry{&drivers[k], k, s, version})
 	}
 	// Of two devices with one UUID the first is kept. So the order must come from what the
 	// slices say, and not from the order in which the API server lists them.
@@ -278,6 +329,8 @@ type sliceNode struct {
 	devices   []Device
 	instances bool // devices has MIG instances
 	potential []Partition
+	sets      map[string]bool // counter sets that rows consume
+	shared    []Counter       // capacities that pods share
 	problems  problemList
 }
 
@@ -413,37 +466,57 @@ func (r *sliceReader) poolProblem(code string, pool, format string, args ...any)
 // readDevice adds a device to its node. One of an unknown type is left out: nobody knows
 // what a pod would get with it.
 func (r *sliceReader) readDevice(driver *sliceDriver, d locatedDevice) {
-	isMIG, ok := driver.isMIG(d)
+	part, ok := driver.part(d)
+	if !ok {
+		return
+	}
+	row := driver.whole(d)
+	switch part {
+	case wholeDevice:
+		row.Partition = driver.partitionOf(d)
+	case migInstance:
+		ok = driver.setInstance(d, &row)
+	case otherPartition:
+		row.Minor = -1 // minors are of whole GPUs
+		if row.Partition = driver.partitionOf(d); row.Partition == "" {
+			d.node.problems.add(missingLabel, d.Name, "attribute %s: must say which partition it is", strings.Join(driver.Partition, ", "))
+			row.Partition = "partition"
+		}
+	}
+	shared := driver.setShares(d, &row)
+	// Partitions that consume the same counters exclude each other, so none of them is
+	// counted before it exists.
 	switch {
-	case !ok:
-	case !isMIG:
-		r.addRow(d, driver.whole(d))
-	default:
-		row, ok := driver.instance(d)
-		// Partitions that consume the same counters exclude each other, so none of them is
-		// counted before it exists.
-		if len(d.ConsumesCounters) > 0 {
-			row.Product = r.productName(row.Product)
-			d.node.potential = append(d.node.potential, Partition{row, countersOf(d.ConsumesCounters)})
-		} else if ok {
-			r.addRow(d, row)
-			d.node.instances = true
+	case part != wholeDevice && len(d.ConsumesCounters) > 0:
+		row.Product = r.productName(row.Product)
+		d.node.potential = append(d.node.potential, Partition{row, countersOf(d.ConsumesCounters)})
+	case ok && r.addRow(d, row):
+		d.node.instances = d.node.instances || part == migInstance
+		if shared {
+			driver.listCapacities(d)
 		}
 	}
 }
 
-// addRow adds a row to its node, unless there is one with its UUID. A device that two
+// addRow adds a row to its node, unless there is one with its UUID; it reports whether it did. A device that two
 // drivers or pools list is one device, and can be given away once.
-func (r *sliceReader) addRow(d locatedDevice, row Device) {
+func (r *sliceReader) addRow(d locatedDevice, row Device) bool {
 	if row.UUID != "" {
 		if first := r.seen[row.UUID]; first != nil {
 			d.node.problems.add(duplicateUUID, d.Name, "UUID %s: must be unique; the device of node %s is kept", row.UUID, first.name)
-			return
+			return false
 		}
 		r.seen[row.UUID] = d.node
 	}
 	row.Product = r.productName(row.Product)
 	d.node.devices = append(d.node.devices, row)
+	for i := range d.ConsumesCounters {
+		if d.node.sets == nil {
+			d.node.sets = map[string]bool{}
+		}
+		d.node.sets[d.ConsumesCounters[i].CounterSet] = true
+	}
+	return true
 }
 
 // productName is the function of that name, which makes each name once.
@@ -472,10 +545,14 @@ func (n *sliceNode) finish(names Names) Node {
 	if n.instances {
 		markParents(n.devices)
 	}
-	node := Node{Name: n.name, Source: SourceResourceSlices, Devices: n.devices, Potential: n.potential}
+	n.reportOrphans()
+	node := Node{Name: n.name, Source: SourceResourceSlices, Devices: n.devices, Potential: n.potential, Consumable: n.shared}
 	sortDevices(node.Devices)
 	countCards(&node, names, &n.problems)
 	finishNode(&node)
+	slices.SortFunc(node.Consumable, func(a, b Counter) int {
+		return cmp.Or(strings.Compare(a.Set, b.Set), strings.Compare(a.Name, b.Name))
+	})
 	node.Problems = n.problems.list
 	return node
 }
@@ -494,305 +571,25 @@ func markParents(devices []Device) {
 	}
 }
 
-// sliceDriver is a Driver with its names prepared.
-type sliceDriver struct {
-	*Driver
-	kind     string
-	typ      sliceName
-	uuid     sliceName
-	product  sliceName
-	profile  sliceName
-	parent   sliceName
-	pciBusID sliceName
-	pcieRoot sliceName
-	numaNode sliceName
-	memory   sliceName
-}
-
-// newSliceDriver takes the names of a driver apart. That is done once for all devices.
-func newSliceDriver(d *Driver) sliceDriver {
-	name := func(name string) sliceName { return newSliceName(d.Name, name) }
-	return sliceDriver{
-		Driver:   d,
-		kind:     cmp.Or(d.Kind, KindGPU),
-		typ:      name(d.Type),
-		uuid:     name(d.UUID),
-		product:  name(d.Product),
-		profile:  name(d.Profile),
-		parent:   name(d.ParentUUID),
-		pciBusID: name(d.PCIBusID),
-		pcieRoot: name(d.PCIeRoot),
-		numaNode: name(d.NUMANode),
-		memory:   name(d.Memory),
+// reportOrphans records partitions that could be made of a GPU of which nothing is listed:
+// in MIG mode NVIDIA's driver leaves the GPU itself out. Its node would seem to lack it.
+func (n *sliceNode) reportOrphans() {
+	if len(n.potential) == 0 {
+		return
 	}
-}
-
-// isMIG reports whether d is a MIG instance and not a whole device. ok is false if it is
-// neither.
-func (s *sliceDriver) isMIG(d locatedDevice) (isMIG, ok bool) {
-	if s.Type == "" {
-		return false, true
+	known := map[string]bool{}
+	for i := range n.devices {
+		known[n.devices[i].UUID], known[n.devices[i].ParentUUID] = true, true
 	}
-	switch text := s.text(d, s.typ); text {
-	case "":
-		d.node.problems.add(unknownType, d.Name, "attribute %s is missing: must be %s", s.Type, s.types())
-		return false, false
-	case s.WholeType:
-		return false, true
-	case s.MIGType:
-		return true, true
-	case "vfio": // passed through to a virtual machine: a pod of containers can't have it
-		return false, false
-	default:
-		d.node.problems.add(unknownType, d.Name, "attribute %s: %q: must be %s", s.Type, text, s.types())
-		return false, false
-	}
-}
-
-// whole returns the row of a whole device. A name that the driver doesn't have finds
-// nothing, and what it stands for is unknown.
-func (s *sliceDriver) whole(d locatedDevice) Device {
-	return Device{
-		Kind:        s.kind,
-		Name:        d.Name,
-		Vendor:      s.Vendor,
-		Product:     s.text(d, s.product),
-		UUID:        s.text(d, s.uuid),
-		Minor:       indexBehind(d.Name, s.MinorPrefix),
-		MemoryBytes: s.memoryOf(d),
-		Replicas:    1,
-		Start:       -1,
-		NUMANode:    s.numaOf(d),
-		PCIBusID:    s.text(d, s.pciBusID),
-		PCIeRoot:    s.text(d, s.pcieRoot),
-		Health:      healthOf(d.Taints),
-	}
-}
-
-// instance returns the row of a MIG instance, which exists or could be made; ok is
-// false if its profile can't be read.
-func (s *sliceDriver) instance(d locatedDevice) (row Device, ok bool) {
-	profile, ok := s.profileOf(d)
-	row = s.whole(d)
-	row.Minor = -1 // minors are of whole GPUs
-	row.Sharing = SharingMIG
-	row.Profile = profile
-	row.Start, row.Slots = s.slotsOf(d)
-	row.ParentUUID = s.text(d, s.parent)
-	return row, ok
-}
-
-// profileOf returns the profile of a MIG instance, and records one that can't be read.
-// Without it nobody knows how much of the GPU the instance takes.
-func (s *sliceDriver) profileOf(d locatedDevice) (Profile, bool) {
-	p, _, err := ParseProfile(s.text(d, s.profile))
-	if err != nil {
-		d.node.problems.add(unparsedProfile, d.Name, "attribute %s: %s", s.Profile, notProfile(err))
-	}
-	return p, err == nil
-}
-
-// text returns an attribute that is a string, empty if there is none.
-func (s *sliceDriver) text(d locatedDevice, name sliceName) string {
-	a, found := lookUp(d.Attributes, name)
-	if found && a.StringValue == nil {
-		s.malformed(d, name, a, "a text")
-	}
-	return stringOf(a.StringValue)
-}
-
-// numaOf returns the NUMA node, -1 if unknown.
-func (s *sliceDriver) numaOf(d locatedDevice) int32 {
-	a, found := lookUp(d.Attributes, s.numaNode)
-	if !found {
-		return -1
-	}
-	if a.IntValue == nil || *a.IntValue < -1 || *a.IntValue > math.MaxInt32 {
-		s.malformed(d, s.numaNode, a, "the number of a NUMA node, from -1 on")
-		return -1
-	}
-	return int32(*a.IntValue)
-}
-
-// malformed records an attribute whose value has the wrong type. The device stays, and the
-// attribute is unknown.
-func (s *sliceDriver) malformed(d locatedDevice, name sliceName, a resourcev1.DeviceAttribute, wanted string) {
-	d.node.problems.add(missingLabel, string(name.first), "device %s: %s: must be %s", d.Name, attributeText(a), wanted)
-}
-
-// attributeText returns the value of an attribute as it was written. Who reads it in a
-// problem then finds it in the slice.
-func attributeText(a resourcev1.DeviceAttribute) string {
-	switch {
-	case a.StringValue != nil:
-		return strconv.Quote(*a.StringValue)
-	case a.VersionValue != nil:
-		return "version " + strconv.Quote(*a.VersionValue)
-	case a.IntValue != nil:
-		return strconv.FormatInt(*a.IntValue, 10)
-	case a.BoolValue != nil:
-		return strconv.FormatBool(*a.BoolValue)
-	}
-	return "no value"
-}
-
-// types lists the values of the attribute Type that are known.
-func (s *sliceDriver) types() string {
-	switch {
-	case s.WholeType == "":
-		return strconv.Quote(s.MIGType)
-	case s.MIGType == "":
-		return strconv.Quote(s.WholeType)
-	}
-	return strconv.Quote(s.WholeType) + " or " + strconv.Quote(s.MIGType)
-}
-
-// memoryOf returns the memory of a device, 0 if unknown. An amount in a wrong unit is out
-// of range, and unknown is better than wrong.
-func (s *sliceDriver) memoryOf(d locatedDevice) int64 {
-	c, found := lookUp(d.Capacity, s.memory)
-	if !found {
-		return 0
-	}
-	bytes := wholeAmount(&c.Value)
-	if !checkMemory(bytes) {
-		d.node.problems.add(badMemory, d.Name, "capacity %s: %s: must be from 64 MiB to 4 TiB", s.Memory, quantity.Text(c.Value))
-		return 0
-	}
-	return bytes
-}
-
-// slotsOf returns the memory slots of a MIG instance: the first, or -1, and all that a
-// GPU can have. Each slot is a capacity of its own, and its number stands in the name: the
-// value says nothing. Wrong slots are kept as far as they can be, since the instance does
-// take something there.
-func (s *sliceDriver) slotsOf(d locatedDevice) (start int8, slots Slots) {
-	first, last, beyond := int8(-1), int8(-1), ""
-	for name := range d.Capacity {
-		own, ok := strings.CutPrefix(string(name), s.Name+"/")
-		if !ok {
-			own = string(name)
-		}
-		i, ok := numberBehind(own, s.MemorySlice)
-		if !ok {
+	orphans := map[string]int{}
+	for i := range n.potential {
+		p := &n.potential[i]
+		if p.ParentUUID != "" && known[p.ParentUUID] || slices.ContainsFunc(p.Counters, func(c Counter) bool { return n.sets[c.Set] }) {
 			continue
 		}
-		if i >= maxSlots && (len(own) > len(beyond) || len(own) == len(beyond) && own > beyond) { // the largest
-			beyond = own
-		}
-		if i > math.MaxInt8 {
-			continue
-		}
-		if first < 0 || int8(i) < first {
-			first = int8(i)
-		}
-		last = max(last, int8(i))
-		if i < maxSlots {
-			slots |= 1 << i
-		}
+		orphans[cmp.Or(p.Product, p.Name)]++
 	}
-	switch {
-	case beyond != "":
-		d.node.problems.add(badSlots, d.Name, "%s: a GPU has memory slots 0 to %d", beyond, maxSlots-1)
-	case bits.OnesCount32(uint32(slots)) != int(last-first+1) && slots != 0:
-		d.node.problems.add(badSlots, d.Name, "memory slots %s: must be next to one another; as declared they are taken", slots)
+	for _, product := range slices.Sorted(maps.Keys(orphans)) {
+		n.problems.add(onlyPartitions, product, "%d partitions that could be made, but no GPU that they are of: it is in no card until one is made", orphans[product])
 	}
-	return first, slots
-}
-
-// sliceName is the name of an attribute or capacity in the one or two ways in which a
-// slice can write it. An empty name is not looked up.
-type sliceName struct{ first, second resourcev1.QualifiedName }
-
-// newSliceName returns a name as the driver's configuration has it. A slice may leave the
-// driver's own domain out, so such a name has two forms.
-func newSliceName(domain, name string) sliceName {
-	switch own, ok := strings.CutPrefix(name, domain+"/"); {
-	case name == "":
-		return sliceName{}
-	case ok:
-		return sliceName{resourcev1.QualifiedName(own), resourcev1.QualifiedName(name)}
-	case strings.Contains(name, "/"):
-		return sliceName{first: resourcev1.QualifiedName(name)}
-	}
-	return sliceName{resourcev1.QualifiedName(name), resourcev1.QualifiedName(domain + "/" + name)}
-}
-
-// lookUp returns the value of a name, in the first form that the slice has.
-func lookUp[V any](values map[resourcev1.QualifiedName]V, name sliceName) (v V, found bool) {
-	if name.first != "" {
-		v, found = values[name.first]
-	}
-	if !found && name.second != "" {
-		v, found = values[name.second]
-	}
-	return v, found
-}
-
-// indexBehind is numberBehind for an int32, and -1 if there is none.
-func indexBehind(name, prefix string) int32 {
-	n, ok := numberBehind(name, prefix)
-	if !ok || n > math.MaxInt32 {
-		return -1
-	}
-	return int32(n)
-}
-
-// numberBehind returns the number that follows prefix in name, written without
-// leading zeros, or the greatest int64 if it is larger. ok says if name is of that
-// form. With leading zeros gpu-1 and gpu-01 would be two devices of one minor.
-func numberBehind(name, prefix string) (n int64, ok bool) {
-	digits, ok := strings.CutPrefix(name, prefix)
-	if !ok || prefix == "" || digits == "" || digits[0] == '0' && len(digits) > 1 || strings.Trim(digits, "0123456789") != "" {
-		return 0, false
-	}
-	n, _ = strconv.ParseInt(digits, 10, 64)
-	return n, true
-}
-
-// healthOf returns Unhealthy if a taint keeps pods off the device. A claim may tolerate
-// the taint, but who counts cards sees no claims.
-func healthOf(taints []resourcev1.DeviceTaint) Health {
-	for i := range taints {
-		switch taints[i].Effect {
-		case resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute:
-			return Unhealthy
-		}
-	}
-	return Healthy
-}
-
-// countersOf lists counters by set and name. A map has no order, and reading a slice
-// twice must give the same.
-func countersOf(consumed []resourcev1.DeviceCounterConsumption) []Counter {
-	var counters []Counter
-	for i := range consumed {
-		for name, c := range consumed[i].Counters {
-			counters = append(counters, Counter{consumed[i].CounterSet, name, wholeAmount(&c.Value)})
-		}
-	}
-	slices.SortFunc(counters, func(a, b Counter) int {
-		return cmp.Or(strings.Compare(a.Set, b.Set), strings.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
-	})
-	return counters
-}
-
-// wholeAmount returns q rounded up, or the nearest int64. An amount that wrapped around
-// could pass for a right one; the nearest int64 fails every check of a range.
-func wholeAmount(q *resource.Quantity) int64 {
-	switch x, ok := quantity.Ceiling(q); {
-	case ok:
-		return x
-	case q.Sign() < 0:
-		return math.MinInt64
-	}
-	return math.MaxInt64
-}
-
-// stringOf returns the string at p, or "".
-func stringOf(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
 }

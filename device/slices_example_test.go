@@ -94,7 +94,7 @@ func ExampleDriver() {
 		}},
 	}}
 	inventory, err := device.FromResourceSlices([]resourcev1.ResourceSlice{slice},
-		[]device.Driver{device.NVIDIADriver(), nics}, device.SliceOptions{AllowIncomplete: true})
+		append(device.DefaultDrivers(), nics), device.SliceOptions{AllowIncomplete: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -69,6 +69,12 @@ func consumes(set string, pairs ...string) sliceEdit {
 	}
 }
 
+// shareable lets pods allocate the device together.
+func shareable(d *resourcev1.Device) {
+	yes := true
+	d.AllowMultipleAllocations = &yes
+}
+
 func deviceOnNode(name string) sliceEdit {
 	return func(d *resourcev1.Device) { d.NodeName = &name }
 }
@@ -154,6 +160,12 @@ func listing(inv *device.Inventory) string {
 			if !d.Allocatable() {
 				line += " in MIG mode"
 			}
+			if d.Partition != "" {
+				line += " " + d.Partition
+			}
+			if d.Sharing == device.SharingConsumable || d.Replicas > 1 {
+				line += fmt.Sprintf(" %s/%d", d.Sharing, d.Replicas)
+			}
 			if d.Health == device.Unhealthy {
 				line += " unhealthy"
 			}
@@ -161,6 +173,9 @@ func listing(inv *device.Inventory) string {
 		}
 		for _, p := range n.Potential {
 			add("potential %s %v", p.Name, p.Counters)
+		}
+		for _, c := range n.Consumable {
+			add("capacity %v", c)
 		}
 		for _, c := range n.Cards {
 			add("card %s %d", c.Name, c.Count)
@@ -203,7 +218,7 @@ func TestFromResourceSlices(t *testing.T) {
 			sliceMIG("gpu-0-mig-3", "7g.80gb", consumes("gpu-0")),
 		)}, facts("node a", "potential gpu-0-mig-1 [{engines copy 2} {gpu-0 memory-slice-1 1}]",
 			"potential gpu-0-mig-2 [{gpu-0 memory 10334765056} {gpu-0 multiprocessors 16}]",
-			"potential gpu-0-mig-3 []")},
+			"potential gpu-0-mig-3 []", "only-partitions "+sliceCard)},
 		{"D5 a taint and a UUID twice", list{sliceOf("a", 0, 1, 1,
 			sliceGPU(0, taint("NoSchedule")), sliceGPU(1), sliceGPU(2, text("uuid", "GPU-gpu-1")),
 		)}, facts("node a", "row gpu-0 unhealthy", "row gpu-1", "card "+sliceCard+" 1", "duplicate-uuid gpu-2")},
@@ -294,7 +309,7 @@ func TestFromResourceSlices(t *testing.T) {
 			sliceMIG("m-4", "1c.3g.40gb"), sliceMIG("m-5", "large", consumes("gpu-0", "memory", "1")),
 		)}, facts("node a", `row m-0 1g.10gb+me@-1 of ""`, `row m-4 1c.3g.40gb@-1 of ""`, "potential m-5 [{gpu-0 memory 1}]",
 			"card "+sliceCard+"/mig-1c.3g.40gb-mixed 1", "card "+sliceCard+"/mig-1g.10gb.me-mixed 1",
-			"unparsed-profile m-1", "unparsed-profile m-2", "missing-label profile", "unparsed-profile m-3", "unparsed-profile m-5")},
+			"unparsed-profile m-1", "unparsed-profile m-2", "missing-label profile", "unparsed-profile m-3", "unparsed-profile m-5", "only-partitions "+sliceCard)},
 		{"products", list{sliceOf("a", 0, 1, 1,
 			sliceGPU(0, without("productName")), sliceGPU(1, text("productName", "")), sliceGPU(2, number("productName", 100)), sliceGPU(3),
 		)}, facts("node a", "row gpu-0", "row gpu-1", "row gpu-2", "row gpu-3", "card "+sliceCard+" 1",
@@ -573,7 +588,7 @@ func TestFromResourceSlicesDriverFaults(t *testing.T) {
 		drivers []device.Driver
 		want    []string // error type and field
 	}{
-		{"NVIDIA", []device.Driver{device.NVIDIADriver()}, nil},
+		{"the defaults", device.DefaultDrivers(), nil},
 		{"a name is enough", []device.Driver{{Name: "a"}, {Name: "b", Kind: "rdma"}}, nil},
 		{"instances only", []device.Driver{{Name: "a", Type: "type", MIGType: "mig"}}, nil},
 		{"all at once", []device.Driver{{}, {Name: "a", Kind: "npu"}, {Name: "a", Type: "type"}}, []string{
@@ -581,6 +596,7 @@ func TestFromResourceSlicesDriverFaults(t *testing.T) {
 			"FieldValueDuplicate drivers[2].name", "FieldValueRequired drivers[2].wholeType",
 		}},
 		{"no attribute for a type", []device.Driver{{Name: "a", WholeType: "gpu"}}, []string{"FieldValueRequired drivers[0].type"}},
+		{"a partition of no type, and of the type of another", []device.Driver{{Name: "a", PartitionType: "p"}, {Name: "b", Type: "type", WholeType: "gpu", PartitionType: "gpu"}}, []string{"FieldValueRequired drivers[0].type", "FieldValueDuplicate drivers[1].partitionType"}},
 		{"one type for both", []device.Driver{{Name: "a", Type: "type", WholeType: "gpu", MIGType: "gpu"}}, []string{"FieldValueDuplicate drivers[0].migType"}},
 	} {
 		inv, err := device.FromResourceSlices([]*resourcev1.ResourceSlice{}, c.drivers, device.SliceOptions{})
