@@ -390,7 +390,7 @@ func TestCollectNumbers(t *testing.T) {
 		problem      bool
 	}{
 		{0, 1, 1, false}, {6, 2, 0b1100_0000, false}, {0, 8, 0xFF, false}, {3, 0, 0, false}, {3, -1, 0, false}, {-1, 2, 0, false},
-		{6, 3, 0b1100_0000, true}, {8, 1, 0, true}, {0, math.MaxInt32, 0xFF, true}, {127, 1, 0, true},
+		{9, 3, 0b1110_0000_0000, false}, {30, 3, 0b11 << 30, true}, {32, 1, 0, true}, {0, math.MaxInt32, math.MaxUint32, true}, {127, 1, 0, true},
 	} {
 		g := h100(0)
 		g.mig, g.instances = true, []nvml.MIGInstance{{UUID: "MIG-a", Profile: "1g.10gb", Start: test.start, Slots: test.slots}}
