@@ -49,14 +49,14 @@ func Example_gangs() {
 	}
 
 	nodes, err := try(victims[:2])
-	fmt.Println(nodes, err, simulations, explain(last, resources))
+	fmt.Println(nodes, err, simulations, last.Reason, last.Available, last.Needed)
 
 	overlay.Rollback(vector.Mark{})
 	nodes, err = try(victims)
 	fmt.Println(nodes, err, simulations)
 
 	overlay.Rollback(vector.Mark{})
-	needed, moving, err := search(&packer, overlay, requests, nil, func(yield func(int, vector.ResourceVector) bool) {
+	needed, moving, err := search(overlay, requests, nil, func(yield func(int, vector.ResourceVector) bool) {
 		for _, victim := range victims {
 			if !yield(victim.row, victim.request) {
 				return
@@ -65,7 +65,7 @@ func Example_gangs() {
 	})
 	fmt.Println(needed, moving, err)
 	// Output:
-	// [] <nil> 0 there are places for 1 of 2 members
+	// [] <nil> 0 copies 1 2
 	// [0 1] <nil> 1
 	// 3 false <nil>
 }
@@ -75,12 +75,26 @@ func makeRoomForGang(proof *gang.Proof, overlay *vector.Overlay, requests *vecto
 	simulate func(*vector.Overlay) ([]int32, bool)) (nodes []int32, last gang.Infeasibility, err error) {
 	evict := func() ([]int32, error) {
 		proof.Reset(overlay.Matrix(), requests, rows) // once for each gang
-		for _, victim := range victims {
-			if err := release(proof, overlay, victim); err != nil {
+		before := proof.Mark()
+		for _, victim := range victims { // in any order: don't sort them for this
+			if err := proof.Release(victim.row, victim.request); err != nil {
 				return nil, err
 			}
-			if why, impossible := proof.Infeasible(); impossible {
-				last = why
+		}
+		if why, never := proof.Infeasible(); never {
+			last = why
+			return nil, nil
+		}
+		proof.Rollback(before)
+
+		for _, victim := range victims { // in the order of eviction
+			if err := overlay.AddToRow(victim.row, victim.request); err != nil {
+				return nil, err
+			}
+			if err := proof.Release(victim.row, victim.request); err != nil {
+				return nil, err
+			}
+			if _, impossible := proof.Infeasible(); impossible {
 				continue
 			}
 			if nodes, ok := simulate(overlay); ok {
@@ -93,54 +107,49 @@ func makeRoomForGang(proof *gang.Proof, overlay *vector.Overlay, requests *vecto
 	return nodes, last, err
 }
 
-func release(proof *gang.Proof, overlay *vector.Overlay, victim pod) error {
-	if err := overlay.AddToRow(victim.row, victim.request); err != nil {
-		return err
-	}
-	return proof.Release(victim.row, victim.request)
+// node is a node as a scheduler keeps it: its generation moves on with every change.
+type node struct {
+	generation int64
+	free       vector.ResourceVector
 }
 
-// Example_takeBack takes a victim back that did not help.
-func Example_takeBack() {
+func refresh(free *vector.Matrix, nodes []node, written []int64) {
+	for row := range nodes {
+		if n := &nodes[row]; n.generation != written[row] {
+			free.SetRow(row, n.free)
+			written[row] = n.generation
+		}
+	}
+}
+
+// Example_generations asks about nodes of which one has changed.
+func Example_generations() {
 	free, requests := vector.NewMatrix(vector.Schema{}, 2, 1), vector.NewMatrix(vector.Schema{}, 1, 1)
 	requests.SetRow(0, vector.ResourceVector{8})
-	overlay, proof := vector.NewOverlay(free), new(gang.Proof)
-	proof.Reset(overlay.Matrix(), requests, nil)
-
-	before, tried := proof.Mark(), overlay.Mark()
-	if err := release(proof, overlay, pod{0, vector.ResourceVector{8}}); err != nil {
-		fmt.Println(err)
+	nodes := []node{{1, vector.ResourceVector{4}}, {1, vector.ResourceVector{2}}}
+	written := make([]int64, len(nodes))
+	var proof gang.Proof
+	for range 2 {
+		refresh(free, nodes, written)
+		proof.Reset(free, requests, nil)
+		_, impossible := proof.Infeasible()
+		fmt.Println(impossible)
+		nodes[1] = node{2, vector.ResourceVector{8}} // a pod has finished
 	}
-	_, impossible := proof.Infeasible()
-	fmt.Println(overlay.Matrix().At(0, 0), impossible)
-
-	proof.Rollback(before)
-	overlay.Rollback(tried)
-
-	_, impossible = proof.Infeasible()
-	fmt.Println(overlay.Matrix().At(0, 0), impossible)
 	// Output:
-	// 8 false
-	// 0 true
+	// true
+	// false
 }
 
-func explain(why gang.Infeasibility, resources *vectormap.ResourceVectorMap) string {
-	switch why.Reason {
-	case gang.InfeasibleAggregate:
-		return fmt.Sprintf("all nodes together have %v of %s, the gang needs %v", why.Available, resources.Name(why.Column), why.Needed)
-	case gang.InfeasibleMember:
-		return fmt.Sprintf("no node has %v of %s for member %d", why.Needed, resources.Name(why.Column), why.Member)
-	default: // InfeasibleCopies, InfeasibleLeader
-		return fmt.Sprintf("there are places for %v of %v members", why.Available, why.Needed)
-	}
-}
-
-// search asks for all victims at once. moving says whether moving them could help.
-func search(packer *gang.Packer, overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask,
+// search returns how many victims the simulation has to start with. moving says whether
+// moving them could help.
+func search(overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask,
 	victims iter.Seq2[int, vector.ResourceVector]) (needed int, could bool, err error) {
-	why, _ := packer.Infeasible(overlay.Matrix(), requests, rows)
-	moving := why.Reason != gang.InfeasibleAggregate // moving pods could help
-
+	packer := gang.NewPacker(gang.Options{Search: gang.SearchBound})
 	scenario, err := packer.Filter(nil, overlay, requests, rows, victims)
-	return scenario.Prefix, moving, err
+	first := scenario.LowerBound // fewer victims are never enough
+
+	why, _ := packer.Infeasible(overlay.Matrix(), requests, nil) // nil: they may move out of rows
+	moving := why.Reason != gang.InfeasibleAggregate             // moving pods could help
+	return first, moving, err
 }

@@ -53,7 +53,7 @@ func evict(e engine, c *cluster, g waiting, t *tally) decision {
 // consolidate moves jobs, one more each time, until the gang has room and all of them
 // have another place.
 func consolidate(e engine, c *cluster, g waiting, t *tally) decision {
-	if e.lacks(g) { // moving pods makes no room
+	if e.lacks(g) { // moving pods that share no devices makes no room
 		return decision{}
 	}
 	mark := e.mark()
