@@ -1,9 +1,11 @@
 package quota
 
 // Reason says why a request was refused or, from ReasonOverCapacity on, what leaves
-// too little room. Empty: nothing was refused, or there is room. To add one, write its constant here and its row in the table of
-// message.go, which has its number in the book and its text.
+// too little room. Empty: nothing was refused, or there is room.
 type Reason string
+
+// To add a reason, write its constant here and its row in the table of message.go, which has
+// its number in the book and its text.
 
 const (
 	// Of requests.
@@ -23,14 +25,14 @@ const (
 	ReasonPromised        Reason = "Promised"        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
 	ReasonFirmElsewhere   Reason = "FirmElsewhere"   // other tasks of the job are on another card already
 	ReasonNotOnNode       Reason = "NotOnNode"       // the card is not among those of the node, or that the caller names; a task that is bound to a node may have the first alternative there
-	ReasonHoldTooLarge    Reason = "HoldTooLarge"    // the job's hold would have to move here as a whole, and doesn't fit beside the charges
+	ReasonHoldTooLarge    Reason = "HoldTooLarge"    // the job's hold would have to move here as a whole, and doesn't fit with the charges
 	ReasonNoQuota         Reason = "NoQuota"         // the queue at Level has no quota for the card, or for cpu or memory
 	ReasonNotTogether     Reason = "NotTogether"     // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
 	ReasonUnreadableQuota Reason = "UnreadableQuota" // the quota of the queue at Level for the card can't be read
 )
 
-// Event reports whether Volcano's design has an event of the reason's name, which a
-// plugin records on the pod group: from every refusal, also of a question.
+// Event reports whether Volcano's design has an event of the reason's name. A plugin records
+// it on the pod group, also when a question is refused.
 func (r Reason) Event() bool {
 	switch r {
 	case ReasonGetTaskRequestResourceFailed, ReasonEmptyQueueCapability,

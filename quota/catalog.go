@@ -16,9 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Catalog says which cards a cluster has. A [device.Catalog] is one. A ledger
-// keeps it and asks it from several goroutines, so it must not change: give the ledger
-// a new one instead. It is asked while the ledger isn't locked.
+// Catalog says which cards a cluster has. A [device.Catalog] is one. A ledger keeps it and
+// asks it from several goroutines, without a lock of its own, so it must not change.
 type Catalog interface {
 	Cards() []string                                // all cards, sorted
 	CardsOf(node string) []device.Card              // those of a node; nil if it isn't known
@@ -34,13 +33,10 @@ const cardPrefix = "card:"
 const outputPrefix = "output:"
 
 // NewMap makes the map of a ledger. Every card has a literal dimension card:<name>, in
-// milli-cards: m.Index("card:A100") is that of A100. Of the dimensions that every map
-// has, a ledger uses cpu and memory. Repeated names count once.
-//
-// Outputs are further resources that queues can be limited in, in whole units: what
-// [Config.Transformation] makes of the requests of pods. Each has a literal dimension
-// output:<name>, for the ledger's life; cpu and memory are an [ErrUnknownDimension].
-// [Ledger.ExtendMap] adds cards later.
+// milli-cards; [Ledger.ExtendMap] adds cards later. Outputs are further resources that queues
+// can be limited in: what [Config.Transformation] makes of the requests of pods. Each has a
+// literal dimension output:<name>, in whole units, for the ledger's life; cpu and memory are
+// an [ErrUnknownDimension].
 func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
 	options, err := dimensions(cards, outputs)
 	if err != nil {
@@ -49,9 +45,9 @@ func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.Resource
 	return vectormap.New(nil, options...)
 }
 
-// ExtendMap returns a map that extends the ledger's by the dimensions of cards; the
-// ledger's itself if it has all of them. Dimensions keep their places. The ledger takes it
-// over with [Ledger.SetCatalog], [Ledger.SetQueues] or [Ledger.Declare].
+// ExtendMap returns a map that extends the ledger's by the dimensions of cards that it
+// hasn't. The ledger takes it over with [Ledger.SetCatalog], [Ledger.SetQueues] or
+// [Ledger.Declare].
 func (l *Ledger) ExtendMap(cards []string) (*vectormap.ResourceVectorMap, error) {
 	return extendMap(l.Map(), cards)
 }
@@ -175,10 +171,9 @@ func (l *Ledger) SetCatalog(catalog Catalog, m *vectormap.ResourceVectorMap) (se
 	return l.unlock(err == nil, nil), err
 }
 
-// Declare makes cards known that no node has yet. A card without a resource is carried by
-// none: it is for pods with claims. Counts don't matter. What the catalog says of a card's
-// resource comes first, then what was said last. A card without a dimension is an
-// [ErrUnknownDimension].
+// Declare makes cards known that no node has yet; their counts don't matter. A card without a
+// resource is for pods with claims. What the catalog says of a card's resource comes first.
+// A card without a dimension is an [ErrUnknownDimension].
 func (l *Ledger) Declare(cards []device.Card, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(l.source.findings, cards, m)

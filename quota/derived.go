@@ -41,9 +41,8 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 
 // CompareQueues says which of two queues comes first, negative for a: the one of higher
 // priority, then of lower share, then of smaller name. If their parents differ, the
-// queues above them that are children of the same queue are compared. A queue comes
-// before those below it. Queues that aren't there come last, by name. On one state it is
-// a total order.
+// queues above them that have the same parent are compared. A queue comes before those
+// below it; queues that aren't there come last. On one state it is a total order.
 func (l *Ledger) CompareQueues(a, b string) int {
 	l.rlock()
 	defer l.mu.RUnlock()

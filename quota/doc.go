@@ -74,8 +74,9 @@
 //
 // # What every method keeps to
 //
-//   - A [Ledger] may be used from several goroutines. Questions share it, and changes
-//     exclude each other. The package starts no goroutine and logs nothing.
+//   - A [Ledger] and its requests may be used from several goroutines. Questions share the
+//     ledger and change nothing; changes exclude each other, and are all or nothing. The
+//     package starts no goroutine and logs nothing.
 //   - Each change has a number, Seq. A method returns that of its change or, if nothing
 //     changed, of the state; an answer has that of the state it was decided on.
 //   - An error changes nothing and names what it is about. A name that a caller gives is

@@ -2,10 +2,9 @@ package quota
 
 import corev1 "k8s.io/api/core/v1"
 
-// Event is one job or task that a change was about, or an operation that was refused. The
-// events of one change have its number in common.
+// Event is one job or task that a change was about, or an operation that was refused.
 type Event struct {
-	Seq     uint64 // of the change; of a refusal, of the state that it was decided on
+	Seq     uint64 // of the change, all of whose events have it; of a refusal, of the state that it was decided on
 	Kind    EventKind
 	Queue   string
 	Job     string
@@ -31,13 +30,10 @@ const (
 
 // Amounts are amounts of cpu, memory, cards and outputs.
 type Amounts struct {
-	CPU    int64 // milli-cores
-	Memory int64 // bytes
-
-	// Cards are milli-cards by card, Outputs whole units by output: those that are not 0.
-	// Nil: none.
-	Cards   map[string]int64
-	Outputs map[corev1.ResourceName]int64
+	CPU     int64                         // milli-cores
+	Memory  int64                         // bytes
+	Cards   map[string]int64              // milli-cards, of those that are not 0; nil: none
+	Outputs map[corev1.ResourceName]int64 // whole units, of those that are not 0; nil: none
 }
 
 // refused counts a refused operation and makes its event. It counts in the queue that was

@@ -7,7 +7,7 @@ import (
 )
 
 // JobStatus is what a ledger has of a job: what is promised to it, and what its
-// tasks are charged. It belongs to the caller.
+// tasks are charged.
 type JobStatus struct {
 	ID, Queue string
 
@@ -32,10 +32,8 @@ func (l *Ledger) Job(id string) (JobStatus, bool) {
 	return l.jobStatus(j), true
 }
 
-// Jobs returns a sequence of the jobs of a queue and of those below it, by id; of
-// none if the queue isn't there. Each walk over it shows the one state that the
-// ledger had when the walk began, and holds no lock. Its work grows with the number
-// of jobs in the ledger.
+// Jobs returns a sequence of the jobs of a queue and of those below it, by id; of none if the
+// queue isn't there. Its work grows with the number of jobs in the ledger.
 func (l *Ledger) Jobs(queue string) iter.Seq[JobStatus] {
 	l.made()
 	return func(yield func(JobStatus) bool) {

@@ -25,10 +25,9 @@ import (
 //
 // Decisions are made in internal/book. Its package comment says how to add one.
 
-// Ledger is the account of a tree of queues: what each may use, what it uses, and what
-// it has promised to jobs that were admitted. [New] and [Restore] make one. It is safe
-// for concurrent use: questions share it, changes exclude each other. A change is all
-// or nothing, and has a number, Seq. The zero value panics.
+// Ledger is the account of a tree of queues: what each may use, what it uses, and what it has
+// promised to jobs that were admitted. [New] and [Restore] make one, for any number of
+// goroutines. The zero value panics.
 type Ledger struct {
 	mu  sync.RWMutex
 	cfg Config
@@ -99,8 +98,7 @@ func (l *Ledger) rlock() {
 	l.mu.RLock()
 }
 
-// Map returns the map that vectors of a [Queue] are of: that of [New] or [Restore], or
-// the one that extended it last.
+// Map returns the map that vectors of a [Queue] are of. Another may have extended that of New.
 func (l *Ledger) Map() *vectormap.ResourceVectorMap {
 	l.rlock()
 	defer l.mu.RUnlock()

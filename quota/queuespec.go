@@ -76,9 +76,9 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []En
 }
 
 // BuildQueue makes a queue of its description: cpu, memory and outputs from the lists,
-// cards from Cards or the annotations. An entry of these that is wrong denies its card;
-// entries of the lists that don't count are noted. Errors are a card without a dimension
-// ([ErrUnknownDimension]) and amounts of lists that no queue can have ([ErrBadAmount]).
+// cards from Cards or the annotations. The second result has entries that are wrong, each of
+// which denies its card, and notes on what doesn't count. Errors are a card without a
+// dimension ([ErrUnknownDimension]) and amounts that no queue can have ([ErrBadAmount]).
 func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
 	isMap(m)
 	q := Queue{Name: spec.Name, Parent: spec.Parent, Priority: spec.Priority, State: spec.State}

@@ -7,9 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TaskRequest is a resolved task. [Ledger.ResolveTask] makes it for that ledger;
-// another ledger panics. It may be used from several goroutines. Resolve again when the
-// catalog has changed. The zero value is of no queue.
+// TaskRequest is a resolved task. [Ledger.ResolveTask] makes it for that ledger; another
+// ledger panics. Resolve again when the catalog has changed. The zero value is of no queue.
 type TaskRequest struct {
 	// What decisions read comes first.
 	owner   *Ledger                    // nil: any
@@ -30,8 +29,7 @@ type source struct {
 	ranks    string              // places of the cards in what the user listed, a byte each; empty: nothing was left out
 }
 
-// JobRequest is a resolved job. [Ledger.ResolveJob] makes it for that ledger; another
-// ledger panics. It may be used from several goroutines. The zero value is of no queue.
+// JobRequest is a resolved job, as [TaskRequest] is a resolved task.
 type JobRequest struct {
 	// What decisions read comes first.
 	owner     *Ledger                    // nil: any

@@ -55,8 +55,8 @@ func (s QueueStatus) Usage(resource string) Usage {
 	return Usage{Resource: resource}
 }
 
-// Queue returns how a queue stands, with every card of the ledger's map; false if it
-// isn't there. The work grows with the number of tasks that are pending by the views.
+// Queue returns how a queue stands, with every card of the ledger's map; false if it isn't
+// there.
 func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -64,6 +64,7 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	if q == nil {
 		return QueueStatus{}, false
 	}
+	// Waiting tasks are few, and are in no sum: they are counted when somebody asks.
 	waiting, isBelow := make([]int64, len(q.Cells)), q.Below()
 	l.countWaiting(func(at *book.Queue, dim int32, amount int64) {
 		if isBelow(at) {
@@ -76,8 +77,7 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 }
 
 // Samples returns a sequence of all queues by name, for monitoring. Of a queue's cards it
-// has those with a quota, and those of which another amount is not 0. If an operation
-// named a queue that wasn't there, the first sample has an empty name.
+// has those with a quota, and those of which another amount is not 0.
 func (l *Ledger) Samples() iter.Seq[QueueStatus] {
 	l.made()
 	return func(yield func(QueueStatus) bool) {

@@ -42,13 +42,9 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 	return l
 }
 
-// SetQueues replaces the queues: limits, states and the tree. It returns the names of the
-// orphans, sorted.
-//
-// A queue that is missing but has jobs becomes an orphan: closed, and without a
-// quota. What its jobs have counts on in the nearest of the queues above it that is
-// still there, and above that one. So a queue that is deleted together with those
-// between frees nothing of a limit that stays. An orphan goes with its last job.
+// SetQueues replaces the queues: limits, states and the tree. A queue that is missing but
+// has jobs becomes an orphan until its last job goes: closed, and without a quota. What its
+// jobs have counts on in the queues above it that are still there. Orphans come sorted.
 //
 // Errors are all faults in the queues at once, see [Validate], and an [ErrOverflow] for a
 // tree in which a sum would reach 2^53.
@@ -111,7 +107,8 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 }
 
 // orphaned returns the queues that become orphans when the queues are replaced by
-// others, with the nearest of the queues above each that stays; empty if none does.
+// others, with the nearest of the queues above each that stays; empty if none does. So a
+// queue that is deleted together with those between frees nothing of a limit that stays.
 func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
 	// Parents are those of before: new queues may have another tree, and what runs was
 	// decided in the old one.

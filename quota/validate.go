@@ -14,12 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate looks at a tree of queues. The errors, of names, parents and then amounts, are
-// what [New] and [Ledger.SetQueues] refuse. The warnings, by name and dimension, are legal
-// and probably not meant: a guarantee above the capability, guarantees of children above
-// their parent's, a capability above the parent's or of a resource that carries cards,
-// which limits nothing, and, unless catalog is nil, quotas above what the cluster has or
-// for a card that no node has. Paths begin with queues[i].
+// Validate looks at a tree of queues. The errors are what [New] and [Ledger.SetQueues]
+// refuse. The warnings are of what is legal and probably not meant: amounts above the
+// capability, the parent's, or what the cluster has; a card that no node has; a capability
+// of a resource that carries cards, which limits nothing. catalog may be nil.
 func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (errs, warnings field.ErrorList) {
 	isMap(m)
 	faults := faultsOf(queues, m)

@@ -14,11 +14,9 @@ type View struct {
 	// Partial says that the view is of what an event is about. A job that isn't in Jobs stays
 	// as it is, with its tasks that aren't in Tasks or Deleted, and nothing of it is Unseen.
 	// A job in Jobs comes with all of its tasks. One that has gone comes without tasks, in
-	// PhasePending, with their ids in Deleted.
-	//
-	// An allocated task that names another queue than its job's takes the job there, with all
-	// its tasks. A task that goes to another job changes only the charges of the old one: to
-	// bring the old job's min up to date, list both jobs.
+	// PhasePending, with their ids in Deleted. An allocated task that names another queue
+	// than its job's takes the job there. One that goes to another job changes only the
+	// charges of the old one: list both to bring its min up to date.
 	Partial bool
 
 	Jobs    []Job    // their tasks that name no job or no queue are the job's
