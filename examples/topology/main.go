@@ -64,6 +64,8 @@ var gangs = []struct {
 	{"6, unconstrained, least free", true, gang.TopologyRequest{Count: 6, LeastFree: true}},
 	{"4 in slices of 2 by rack, required block", false, gang.TopologyRequest{Count: 4, Required: "block", Slices: map[string]int{"rack": 2}}},
 	{"14 in slices of 2 by rack, preferred block", true, gang.TopologyRequest{Count: 14, Preferred: "block", Slices: map[string]int{"rack": 2}}},
+	{"8, preferred rack, required block", false, gang.TopologyRequest{Count: 8, Preferred: "rack", Required: "block"}},
+	{"5 in slices of 2 by rack, the last one smaller", false, gang.TopologyRequest{Count: 5, Slices: map[string]int{"rack": 2}, Tail: true}},
 	{"20, preferred block", false, gang.TopologyRequest{Count: 20, Preferred: "block"}},
 }
 

@@ -278,34 +278,3 @@ func TestPackerInTurns(t *testing.T) {
 		}
 	}
 }
-
-func TestPackerInAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	c := manyRows(1, false)
-	victims := c.victims.prepared()
-	d := &gang.Domains{Offsets: vector.Offsets{0}}
-	for k := range 10 {
-		for row := k; row < c.free.Rows(); row += 10 {
-			d.Rows = append(d.Rows, int32(row))
-		}
-		d.Offsets = append(d.Offsets, int32(len(d.Rows)))
-	}
-	for k, pair := range inPackers(vec{100, 100, 100, 100, 100}) {
-		p, o := pair[0], vector.NewOverlay(c.free)
-		var dst []int32
-		call := func() {
-			got, err := p.FilterIn(dst, o, c.requests, c.rows, d, victims)
-			if err != nil {
-				t.Fatal(err)
-			}
-			dst, _ = p.PlaceIn(got.Placement, c.free, c.requests, c.rows, d)
-			p.InfeasibleIn(c.free, c.requests, c.rows, d)
-		}
-		call()
-		if n := testing.AllocsPerRun(3, call); n != 0 {
-			t.Errorf("packer %d: %v allocations", k, n)
-		}
-	}
-}

@@ -348,6 +348,10 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 		!proved && bound != got.LowerBound || proved && got.LowerBound != len(c.victims.Rows)+1 {
 		fail("lower bound %+v, want prefix %d", got, bound)
 	}
+	all := released(c.free, c.victims, len(c.victims.Rows))
+	if why, _ := p.Infeasible(all, c.requests, c.rows); got.Infeasible.Reason != gang.NotProved && fmt.Sprint(why) != fmt.Sprint(got.Infeasible) {
+		fail("%+v, want %+v", got.Infeasible, why)
+	}
 	if got.Feasible != (got.Prefix >= 0) || got.Minimal != (got.Feasible && got.Prefix == got.LowerBound) {
 		fail("inconsistent %+v", got)
 	}
@@ -772,38 +776,6 @@ func TestFilterTurnsOnce(t *testing.T) {
 	}
 }
 
-func TestFilterIdentical(t *testing.T) {
-	free := matrixOf(2, vec{1, 1}, vec{0, 4}, vec{0, 0})
-	victims := victimList{
-		Rows:    []int32{2, 1, 0, 1, 2},
-		Amounts: matrixOf(2, vec{1, 1}, vec{3, 0}, vec{0, 1}, vec{1, 0}, vec{1, 1}),
-	}
-	var p gang.Packer
-	for _, test := range []struct {
-		members int
-		rows    *vector.Mask
-		want    gang.Scenario
-	}{
-		{members: 0, want: gang.Scenario{Feasible: true, Minimal: true}},
-		{members: 1, want: gang.Scenario{Feasible: true, Prefix: 2, LowerBound: 2, Minimal: true, Placement: []int32{1}}},
-		{members: 2, want: gang.Scenario{Feasible: true, Prefix: 4, LowerBound: 4, Minimal: true, Placement: []int32{1, 1}}},
-		{members: 2, rows: maskOf(3, 0, 2), want: gang.Scenario{Prefix: -1, LowerBound: 6,
-			Infeasible: gang.Infeasibility{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 4, Available: 3}}},
-		{members: 3, want: gang.Scenario{Feasible: true, Prefix: 5, LowerBound: 5, Minimal: true, Placement: []int32{1, 1, 2}}},
-		{members: 4, want: gang.Scenario{Prefix: -1, LowerBound: 6,
-			Infeasible: gang.Infeasibility{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 8, Available: 7}}},
-	} {
-		requests := vector.NewMatrix(none, test.members, 2)
-		for i := range test.members {
-			requests.SetRow(i, vec{2, 2})
-		}
-		got, err := p.Filter(nil, vector.NewOverlay(free), requests, test.rows, victims.all())
-		if err != nil || fmt.Sprint(got) != fmt.Sprint(test.want) {
-			t.Errorf("%d members: %+v, %v, want %+v", test.members, got, err, test.want)
-		}
-	}
-}
-
 // TestFilterKeepsTheOverlay: changes made before are part of the free amounts
 // and stay.
 func TestFilterKeepsTheOverlay(t *testing.T) {
@@ -822,65 +794,104 @@ func TestFilterKeepsTheOverlay(t *testing.T) {
 	wantMatrix(t, "after rolling back", o.Matrix(), [][]float64{{1}, {0.1}})
 }
 
-func TestFilterErrors(t *testing.T) {
-	whole := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}})
-	for _, test := range []struct {
-		row      int
-		amount   vec
-		column   int
-		resource string
-		is       error
-		want     string
-	}{
-		{1, vec{-1, 0}, 0, "cpu", vector.ErrNotRepresentable, "row 1: cpu: amount -1 is negative: want 0 or more"},
-		{0, vec{nan, 0}, 0, "cpu", vector.ErrNotRepresentable, "row 0: cpu: amount NaN is not a finite number"},
-		{1, vec{inf}, 0, "cpu", vector.ErrNotRepresentable, "row 1: cpu: amount +Inf is not a finite number"},
-		{1, vec{0.5, -0.5}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount -0.5 is negative: want 0 or more"},
-		{1, vec{0.5, 0.5}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount 0.5 is not a whole number of the column's unit"},
-		{1, vec{0.5, 1 << 53}, 1, "gpu", vector.ErrNotRepresentable, "row 1: gpu: amount 9007199254740992 is too large: want less than 2^53 of the column's unit"},
-		{2, vec{1, 1}, -1, "", vector.ErrShape, "no row 2 among 2: vector: shapes differ"},
-		{-1, nil, -1, "", vector.ErrShape, "no row -1 among 2: vector: shapes differ"},
-	} {
-		free := vector.NewMatrix(whole, 2, 2)
-		taken := 0
-		victims := func(yield func(int, vec) bool) {
-			taken = 0
-			for _, v := range []struct {
-				row     int
-				amounts vec
-			}{{0, vec{1, 1}}, {test.row, test.amount}, {1, vec{9, 9}}} {
-				if taken++; !yield(v.row, v.amounts) {
-					return
-				}
-			}
-		}
-		o := vector.NewOverlay(free)
-		var p gang.Packer
-		for _, requests := range []*vector.Matrix{
-			matrixOf(2, vec{2, 1}), matrixOf(2, vec{1, 0}, vec{1, 1}), matrixOf(2, vec{1, 0}, vec{1, 1}, vec{1, 2}),
-		} {
-			_, err := p.Filter(nil, o, requests, nil, victims)
-			var got *vector.AmountError
-			isAmount := errors.As(err, &got)
-			if !errors.Is(err, test.is) || err.Error() != "victim 1: "+test.want || isAmount != (test.column >= 0) ||
-				isAmount && (got.Row != test.row || got.Resource != test.resource || got.Amount != decimal.Format(test.amount[test.column])) {
-				t.Errorf("%v: %v, %+v", test.amount, err, got)
-			}
-			if taken != 2 {
-				t.Errorf("%d victims taken", taken)
-			}
-			wantMatrix(t, "after an error", o.Matrix(), [][]float64{{0, 0}, {0, 0}})
-		}
-		got, err := p.Filter(nil, o, matrixOf(2, vec{1, 1}), nil, victims)
-		if err != nil || got.Prefix != 1 || taken != 1 {
-			t.Errorf("an answer before the victim at fault: %+v, %v, %d taken", got, err, taken)
+// TestVictimErrors: whoever takes a victim refuses the same, with the same words, and
+// changes nothing.
+func TestVictimErrors(t *testing.T) {
+	schema := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}})
+	free := vector.NewMatrix(schema, 3, 2)
+	start := []vec{{1.5, 1}, {-2, -3}, {0, 0}}
+	for row, v := range start {
+		free.SetRow(row, v)
+	}
+	top, err := gang.NewTopology("rack")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range start {
+		if err := top.Set(row, fmt.Sprint(row), "r"); err != nil {
+			t.Fatal(err)
 		}
 	}
 	var p gang.Packer
-	_, err := p.Filter(nil, vector.NewOverlay(matrixOf(2, vec{1})), matrixOf(2, vec{2}), nil, victimList{
-		Rows: []int32{0}, Amounts: matrixOf(2, vec{0, -2}),
-	}.all())
-	if err == nil || err.Error() != "victim 0: row 0: column 1: amount -2 is negative: want 0 or more" {
+	var proof gang.Proof
+	proof.Reset(free, vector.NewMatrix(schema, 1, 2), nil)
+	o := vector.NewOverlay(free)
+	taken := 0
+	victims := func(row int, amounts vec) iter.Seq2[int, vec] { // the second is at fault
+		return func(yield func(int, vec) bool) {
+			taken = 1
+			if yield(0, vec{1, 1}) {
+				taken++
+				if yield(row, amounts) {
+					taken++
+				}
+			}
+		}
+	}
+	filter := func(requests ...vec) func(int, vec) error {
+		return func(row int, amounts vec) error {
+			_, err := p.Filter(nil, o, matrixOf(2, requests...), nil, victims(row, amounts))
+			return err
+		}
+	}
+	callers := []struct {
+		name   string
+		prefix string
+		call   func(int, vec) error
+	}{
+		{"Release", "", proof.Release},
+		{"Take", "", proof.Take},
+		{"Filter, alike", "victim 1: ", filter(vec{9, 9})},
+		{"Filter, a leader", "victim 1: ", filter(vec{9, 0}, vec{9, 9})},
+		{"Filter", "victim 1: ", filter(vec{9, 0}, vec{9, 9}, vec{9, 2})},
+		{"FilterTopology", "victim 1: ", func(row int, amounts vec) error {
+			_, err := p.FilterTopology(gang.TopologyPlacement{}, o, nil, top, gang.TopologyRequest{Count: 9, Request: vec{9, 9}}, victims(row, amounts))
+			return err
+		}},
+	}
+	for _, test := range []struct {
+		row      int
+		amounts  vec
+		resource string // with the amount at fault; empty without a row
+		amount   float64
+		want     string
+		released bool // only what is released is refused so
+	}{
+		{1, vec{-1, 0}, "cpu", -1, "row 1: cpu: amount -1 is negative: want 0 or more", false},
+		{0, vec{nan, 0}, "cpu", nan, "row 0: cpu: amount NaN is not a finite number", false},
+		{1, vec{inf}, "cpu", inf, "row 1: cpu: amount +Inf is not a finite number", false},
+		{1, vec{-inf}, "cpu", -inf, "row 1: cpu: amount -Inf is not a finite number", false},
+		{1, vec{0.5, -0.5}, "gpu", -0.5, "row 1: gpu: amount -0.5 is negative: want 0 or more", false},
+		{2, vec{0, 0.5}, "gpu", 0.5, "row 2: gpu: amount 0.5 is not a whole number of the column's unit", true},
+		{2, vec{0, 1 << 53}, "gpu", 1 << 53, "row 2: gpu: amount 9007199254740992 is too large: want less than 2^53 of the column's unit", true},
+		{3, vec{1, 1}, "", 0, "no row 3 among 3: vector: shapes differ", false},
+		{-1, nil, "", 0, "no row -1 among 3: vector: shapes differ", false},
+	} {
+		for _, c := range callers {
+			if test.released && c.name == "Take" {
+				continue
+			}
+			err := c.call(test.row, test.amounts)
+			var got *vector.AmountError
+			if err == nil || err.Error() != c.prefix+test.want {
+				t.Errorf("%s: %v, want %s", c.name, err, test.want)
+			} else if isAmount := errors.As(err, &got); isAmount != errors.Is(err, vector.ErrNotRepresentable) || isAmount == errors.Is(err, vector.ErrShape) ||
+				isAmount && (got.Row != test.row || got.Resource != test.resource || got.Amount != decimal.Format(test.amount)) {
+				t.Errorf("%s: %+v", c.name, got)
+			}
+			if c.prefix != "" && taken != 2 {
+				t.Errorf("%s: %d victims taken", c.name, taken)
+			}
+		}
+	}
+	wantMatrix(t, "after errors", o.Matrix(), contents(free))
+	wantMatrix(t, "after errors", proof.Matrix(), contents(free))
+
+	if got, err := p.Filter(nil, o, matrixOf(2, vec{2, 2}), nil, victims(9, nil)); err != nil || got.Prefix != 1 || taken != 1 {
+		t.Errorf("an answer before the victim at fault: %+v, %v, %d taken", got, err, taken)
+	}
+	proof.Reset(matrixOf(2, vec{1}), matrixOf(2, vec{2}), nil)
+	if err := proof.Release(0, vec{0, -2}); err == nil || err.Error() != "row 0: column 1: amount -2 is negative: want 0 or more" {
 		t.Errorf("without a schema: %v", err)
 	}
 }
@@ -945,8 +956,17 @@ func TestPackerAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
+	sets := &gang.Domains{Offsets: vector.Offsets{0}}
 	for _, identical := range []bool{true, false} {
 		c := manyRows(1, identical)
+		if len(sets.Rows) == 0 {
+			for k := range 10 {
+				for row := k; row < c.free.Rows(); row += 10 {
+					sets.Rows = append(sets.Rows, int32(row))
+				}
+				sets.Offsets = append(sets.Offsets, int32(len(sets.Rows)))
+			}
+		}
 		victims := c.victims.prepared()
 		for k, p := range packers(vec{100, 100, 100, 100, 100}) {
 			o := vector.NewOverlay(c.free)
@@ -958,9 +978,14 @@ func TestPackerAllocations(t *testing.T) {
 				}
 				dst, _ = p.Place(got.Placement, c.free, c.requests, c.rows)
 				p.Infeasible(c.free, c.requests, c.rows)
+				if got, err = p.FilterIn(dst, o, c.requests, c.rows, sets, victims); err != nil {
+					t.Fatal(err)
+				}
+				dst, _ = p.PlaceIn(got.Placement, c.free, c.requests, c.rows, sets)
+				p.InfeasibleIn(c.free, c.requests, c.rows, sets)
 			}
 			call()
-			if n := testing.AllocsPerRun(3, call); n != 0 {
+			if n := testing.AllocsPerRun(2, call); n != 0 {
 				t.Errorf("packer %d: %v allocations", k, n)
 			}
 		}

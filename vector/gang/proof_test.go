@@ -265,42 +265,29 @@ func TestProofMany(t *testing.T) {
 	}
 }
 
-func TestProofErrors(t *testing.T) {
+// TestProofTake: what was released can be taken back, where more was used than there is,
+// too. Nothing else can be taken that is not there.
+func TestProofTake(t *testing.T) {
 	schema := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}})
-	free := vector.NewMatrix(schema, 3, 2)
-	for i, v := range []vec{{1.5, 1}, {-2, -3}, {0, 0}} {
-		free.SetRow(i, v)
-	}
+	free := vector.NewMatrix(schema, 2, 2)
+	free.SetRow(0, vec{1.5, 1})
+	free.SetRow(1, vec{-2, -3})
 	var p gang.Proof
 	p.Reset(free, vector.NewMatrix(schema, 1, 2), nil)
 	for _, test := range []struct {
-		name   string
-		call   func(int, vec) error
 		row    int
 		amount vec
-		is     error
 		want   string
 	}{
-		{"no row", p.Release, 3, vec{1}, vector.ErrShape, "no row 3 among 3: vector: shapes differ"},
-		{"no row below", p.Take, -1, vec{1}, vector.ErrShape, "no row -1 among 3: vector: shapes differ"},
-		{"negative", p.Release, 0, vec{1, -1}, vector.ErrNotRepresentable, "row 0: gpu: amount -1 is negative: want 0 or more"},
-		{"NaN", p.Take, 1, vec{nan, 1}, vector.ErrNotRepresentable, "row 1: cpu: amount NaN is not a finite number"},
-		{"infinite", p.Release, 1, vec{inf}, vector.ErrNotRepresentable, "row 1: cpu: amount +Inf is not a finite number"},
-		{"minus infinite", p.Release, 1, vec{-inf}, vector.ErrNotRepresentable, "row 1: cpu: amount -Inf is not a finite number"},
-		{"not whole", p.Release, 0, vec{1, 0.5}, vector.ErrNotRepresentable, "row 0: gpu: amount 0.5 is not a whole number of the column's unit"},
-		{"too large", p.Release, 1, vec{1, 1 << 53}, vector.ErrNotRepresentable, "row 1: gpu: amount 9007199254740992 is too large: want less than 2^53 of the column's unit"},
-		{"more than is free", p.Take, 0, vec{1.5, 2}, nil, "row 0: gpu: amount 2 is more than the 1 there"},
-		{"anything from an over-subscribed row", p.Take, 1, vec{0, 1}, nil, "row 1: gpu: amount 1 is more than the 0 there"},
+		{0, vec{1.5, 2}, "row 0: gpu: amount 2 is more than the 1 there"},
+		{1, vec{0, 1}, "row 1: gpu: amount 1 is more than the 0 there"},
 	} {
-		err := test.call(test.row, test.amount)
-		if err == nil || err.Error() != test.want || test.is != nil && !errors.Is(err, test.is) ||
-			test.is == nil && (errors.Is(err, vector.ErrShape) || errors.Is(err, vector.ErrNotRepresentable)) {
-			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		err := p.Take(test.row, test.amount)
+		if err == nil || err.Error() != test.want || errors.Is(err, vector.ErrShape) || errors.Is(err, vector.ErrNotRepresentable) {
+			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
-	wantMatrix(t, "after errors", p.Matrix(), [][]float64{{1.5, 1}, {-2, -3}, {0, 0}})
-
-	// What was released can be taken back, where more was used than there is, too.
+	wantMatrix(t, "after errors", p.Matrix(), contents(free))
 	for _, v := range []vec{{0.7}, {0.1, 2}, {9.2, 5}} {
 		if err := p.Release(1, v); err != nil {
 			t.Error(err)

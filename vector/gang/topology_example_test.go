@@ -96,15 +96,36 @@ func ExamplePacker_PlaceTopology_unconstrained() {
 	// 3 host: h2 h2 h2 h3 h3 h5
 }
 
-// Groups of two pods that talk a lot to each other: each group within a rack.
+// One rack if there is one, else one block, or a refusal.
+func ExamplePacker_PlaceTopology_requiredAndPreferred() {
+	topology, free := exampleCluster()
+	var packer gang.Packer
+	for _, pods := range []int{7, 8, 12} {
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
+			Count: pods, Request: vector.ResourceVector{1}, Preferred: "rack", Required: "block",
+		})
+		printPlacement(topology, placement, err)
+	}
+	// Output:
+	// 1 rack: h1 h1 h1 h1 h2 h2 h2
+	// 1 block: h1 h1 h1 h1 h2 h2 h2 h3
+	// refused: b2 could take 10; 0 hosts lack GPUs
+}
+
+// Groups of two pods that talk a lot to each other: each group within a rack. The last
+// group may be smaller.
 func ExamplePacker_PlaceTopology_slices() {
 	topology, free := exampleCluster()
 	var packer gang.Packer
-	placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
-		Count: 14, Request: vector.ResourceVector{1}, Preferred: "block", Slices: map[string]int{"rack": 2},
-	})
-	printPlacement(topology, placement, err)
-	// Output: 2 block: h1 h1 h1 h1 h2 h2 h3 h3 h4 h4 h4 h4 h4 h5
+	for _, pods := range []int{14, 15} {
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
+			Count: pods, Request: vector.ResourceVector{1}, Preferred: "block", Slices: map[string]int{"rack": 2}, Tail: true,
+		})
+		printPlacement(topology, placement, err)
+	}
+	// Output:
+	// 2 block: h1 h1 h1 h1 h2 h2 h3 h3 h4 h4 h4 h4 h4 h5
+	// 2 block: h1 h1 h1 h1 h2 h2 h2 h3 h3 h4 h4 h4 h4 h4 h5
 }
 
 // A leader that needs two GPUs, and four workers of one each, in one rack.

