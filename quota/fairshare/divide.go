@@ -94,21 +94,28 @@ func (s *staleness) mark(t *Tree, row int32, j int) {
 // divideRow divides what a row gets among its children, in the columns of a set of bits or
 // in all.
 func (t *Tree) divideRow(row int32, columns []uint64) {
-	children := t.shape.levelsOf(row, t.rows[row].children)
+	d := &t.work
+	d.columns = d.columns[:0]
 	for j := range t.cols {
-		if columns != nil && columns[j/64]>>(j%64)&1 == 0 {
-			continue
+		if columns == nil || columns[j/64]>>(j%64)&1 != 0 {
+			d.columns = append(d.columns, j)
 		}
-		if row == 0 {
+	}
+	if row == 0 {
+		for _, j := range d.columns {
 			t.setShare(0, share, j, t.total[j])
 		}
-		if len(children) == 0 {
-			t.setShare(row, oversold, j, 0)
-			continue
-		}
-		t.setShare(row, oversold, j, t.divide(row, j))
-		for i, child := range children {
-			if t.setShare(child, share, j, t.work.got[i]) {
+	}
+	children := t.shape.levelsOf(row, t.rows[row].children)
+	t.gather(children)
+	for k, j := range d.columns {
+		t.setShare(row, oversold, j, t.divide(row, children, k))
+	}
+	for i, child := range children {
+		now := t.shared(child, share)
+		for k, j := range d.columns {
+			if x := d.gotten[k*len(children)+i]; now[j] != x {
+				t.setShare(child, share, j, x)
 				t.stale.mark(t, child, j)
 				t.touch(child)
 			}
@@ -116,23 +123,50 @@ func (t *Tree) divideRow(row int32, columns []uint64) {
 	}
 }
 
-// setShare writes an amount and reports whether that makes a difference.
-func (t *Tree) setShare(row int32, part, j int, x int64) bool {
-	if t.shared(row, part)[j] == x {
-		return false
+// gather copies what a division needs, column by column: amounts of one queue lie side by
+// side in the tree, and a division reads one amount of all queues.
+func (t *Tree) gather(children []int32) {
+	d, n := &t.work, len(children)
+	size := n * len(d.columns)
+	d.cans, d.rights, d.weights, d.gotten = resized(d.cans, size), resized(d.rights, size), resized(d.weights, size), resized(d.gotten, size)
+	right := deserved
+	if t.options.ByWeight {
+		right = guarantee
 	}
-	t.saveShare(row)
-	t.shared(row, part)[j] = x
-	return true
+	for i, child := range children {
+		limits, wants, rights, weights := t.term(child, limit), t.used(child, wanted), t.term(child, right), t.term(child, weight)
+		at := i
+		for _, j := range d.columns {
+			d.cans[at], d.rights[at], d.weights[at] = min(limits[j], wants[j]), rights[j], weights[j]
+			at += n
+		}
+	}
 }
 
-// division is the scratch memory of a division among the children of one parent.
+// setShare writes an amount where that makes a difference.
+func (t *Tree) setShare(row int32, part, j int, x int64) {
+	if t.shared(row, part)[j] != x {
+		t.saveShare(row)
+		t.shared(row, part)[j] = x
+	}
+}
+
+// division is the scratch memory of the divisions among the children of one parent.
 type division struct {
-	promise []int64 // per child, by priority: what it gets before anything is poured
-	got     []int64 // what it gets
-	items   []item
-	events  []event
-	parts   []part
+	columns []int
+
+	// Per column, and in it per child, by priority.
+	cans    []int64 // the most that it wants and may have
+	rights  []int64 // what it deserves, or is guaranteed
+	weights []int64
+	gotten  []int64
+
+	can, right, weight, got []int64 // these in the present column
+	promise                 []int64 // what each gets before anything is poured
+
+	items  []item
+	events []event
+	parts  []part
 
 	isTraced bool
 	levels   []level // per child, where traced
@@ -145,37 +179,35 @@ type item struct {
 	got       int64
 	child     int32 // in the list by priority
 	rank      int32
-	plain     int64 // its weight without history
 }
 
 // level is what a child was poured by: a level num/den and a weight.
 type level struct{ num, den, weight uint64 }
 
-// divide divides column j of what a row gets. The parts are in t.work.got, children by
-// priority; it returns what is promised beyond the amount.
-func (t *Tree) divide(row int32, j int) (over int64) {
-	d := &t.work
-	children := t.shape.levelsOf(row, t.rows[row].children)
-	d.promise, d.got = resized(d.promise, len(children)), resized(d.got, len(children))
+// divide divides the column at place k of what a row gets. The parts are in d.got; it
+// returns what is promised beyond the amount.
+func (t *Tree) divide(row int32, children []int32, k int) (over int64) {
+	d, n, amount := &t.work, len(children), t.shared(row, share)[t.work.columns[k]]
+	d.can, d.right, d.weight, d.got = d.cans[k*n:][:n], d.rights[k*n:][:n], d.weights[k*n:][:n], d.gotten[k*n:][:n]
+	d.promise = resized(d.promise, n)
 	if d.isTraced {
-		d.levels = resized(d.levels, len(children))
+		d.levels = resized(d.levels, n)
 		clear(d.levels)
 	}
 	if t.options.ByWeight {
-		return t.divideByWeight(children, j, t.shared(row, share)[j])
+		return t.divideByWeight(children, amount)
 	}
-	return t.divideAbove(children, j, t.shared(row, share)[j])
+	return t.divideAbove(children, d.columns[k], amount)
 }
 
 // divideAbove divides an amount by KAI's rule: first what each deserves, as far as it wants
 // it, then what is left, by priority and weight.
 func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
 	d, sum := &t.work, int64(0)
-	for i, child := range children {
-		can := min(t.term(child, limit)[j], t.used(child, wanted)[j])
+	for i, can := range d.can {
+		d.promise[i] = min(can, d.right[i])
 		// Unlimited deserves all there is, not more: else it would always be oversold.
-		d.promise[i] = min(can, t.term(child, deserved)[j])
-		if t.term(child, deserved)[j] == unlimited {
+		if d.right[i] == unlimited {
 			d.promise[i] = min(can, amount)
 		}
 		d.got[i] = d.promise[i]
@@ -187,24 +219,18 @@ func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
 	over, left := max(0, sum-amount), amount-sum
 	if over > 0 {
 		left = amount
+		clear(d.got)
 	}
 	for first, i := 0, 0; first < len(children); first = i {
 		priority := t.rows[children[first]].priority
 		d.items = d.items[:0]
 		for i = first; i < len(children) && t.rows[children[i]].priority == priority; i++ {
-			child := children[i]
-			x := item{child: int32(i), rank: t.shape.rank[child], w: t.term(child, weight)[j]}
+			w, most := d.weight[i], d.can[i]-d.promise[i]
 			if over > 0 {
-				x.w, x.hi = d.promise[i], d.promise[i] // cut in proportion to the promise
-			} else {
-				x.hi = min(t.term(child, limit)[j], t.used(child, wanted)[j]) - d.promise[i]
+				w, most = d.promise[i], d.promise[i] // cut in proportion to the promise
 			}
-			if x.w > 0 && x.hi > 0 {
-				x.plain = x.w
-				d.items = append(d.items, x)
-			}
-			if over > 0 {
-				d.got[i] = 0
+			if w > 0 && most > 0 {
+				d.items = append(d.items, item{w: w, hi: most, child: int32(i), rank: t.shape.rank[children[i]]})
 			}
 		}
 		if t.options.History > 0 && over == 0 {
@@ -217,28 +243,26 @@ func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
 }
 
 // divideByWeight divides an amount by the rule of Volcano's proportion plugin.
-func (t *Tree) divideByWeight(children []int32, j int, amount int64) (over int64) {
+func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 	d, sum := &t.work, int64(0)
-	for i, child := range children {
-		d.promise[i] = t.term(child, guarantee)[j]
-		d.got[i] = d.promise[i]
-		sum += d.promise[i]
+	copy(d.got, d.right)
+	for _, g := range d.right {
+		sum += g
 	}
 	if sum >= amount {
 		return sum - amount
 	}
 	d.items = d.items[:0]
 	left := amount
-	for i, child := range children {
-		g, w := d.promise[i], t.term(child, weight)[j]
+	for i, g := range d.right {
 		// What others are guaranteed is not to be had.
-		most := max(g, min(t.term(child, limit)[j], t.used(child, wanted)[j], amount-sum+g))
-		if w == 0 || most == g {
+		most := max(g, min(d.can[i], amount-sum+g))
+		if d.weight[i] == 0 || most == g {
 			left -= g
 			continue
 		}
 		d.got[i] = 0
-		d.items = append(d.items, item{w: w, lo: g, hi: most, child: int32(i), rank: t.shape.rank[child]})
+		d.items = append(d.items, item{w: d.weight[i], lo: g, hi: most, child: int32(i), rank: t.shape.rank[children[i]]})
 	}
 	d.pour(d.items, left)
 	return 0
@@ -246,6 +270,9 @@ func (t *Tree) divideByWeight(children []int32, j int, amount int64) (over int64
 
 // pour pours an amount into items, adds what each gets to d.got, and returns what is left.
 func (d *division) pour(items []item, amount int64) (left int64) {
+	if amount == 0 {
+		return 0
+	}
 	sum := int64(0)
 	for i := range items {
 		sum += items[i].hi
@@ -269,7 +296,7 @@ func (t *Tree) pourByHistory(children []int32, items []item, j int, amount int64
 	for len(items) > 0 && amount > 0 {
 		sum, positive := int64(0), 0
 		for i := range items {
-			sum += items[i].plain
+			sum += d.weight[items[i].child]
 		}
 		for i := range items {
 			x := &items[i]
@@ -277,7 +304,7 @@ func (t *Tree) pourByHistory(children []int32, items []item, j int, amount int64
 			if t.total[j] != 0 {
 				u = t.history[int(children[x.child])*t.cols+j] / float64(t.total[j])
 			}
-			x.w = weightInEffect(float64(x.plain)/float64(sum), u, t.options.History)
+			x.w = weightInEffect(float64(d.weight[x.child])/float64(sum), u, t.options.History)
 			if x.w > 0 {
 				items[i], items[positive] = items[positive], items[i]
 				positive++
@@ -287,7 +314,7 @@ func (t *Tree) pourByHistory(children []int32, items []item, j int, amount int64
 		// weights count, so that no unit stays free.
 		if positive == 0 {
 			for i := range items {
-				items[i].w = items[i].plain
+				items[i].w = d.weight[items[i].child]
 			}
 			positive = len(items)
 		}

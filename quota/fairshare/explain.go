@@ -139,11 +139,14 @@ func (t *Tree) Explain(row, column int) Bound {
 		b.Deserved = float64(t.term(i, guarantee)[column])
 	}
 	parent := t.rows[i].parent
+	children := t.shape.levelsOf(parent, t.rows[parent].children)
+	t.work.columns = append(t.work.columns[:0], column)
+	t.gather(children)
 	t.work.isTraced = true
-	over := t.divide(parent, column)
+	over := t.divide(parent, children, 0)
 	t.work.isTraced = false
 	place, higher := 0, false
-	for k, child := range t.shape.levelsOf(parent, t.rows[parent].children) {
+	for k, child := range children {
 		if child == i {
 			place = k
 		}

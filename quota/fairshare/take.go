@@ -1,6 +1,10 @@
 package fairshare
 
-import "github.com/resvec/resvec/vector"
+import (
+	"slices"
+
+	"github.com/resvec/resvec/vector"
+)
 
 // Victim is something that runs and might have to go for a job of another queue.
 type Victim struct {
@@ -38,8 +42,8 @@ type Claim struct {
 	isGiver []bool
 	v       []int64 // scratch: the amounts of one victim
 
-	isSecond bool   // Kueue's rule S2-b
-	gave     []bool // per row: whether a leaf gave by that rule
+	isSecond bool    // Kueue's rule S2-b
+	gave     []int32 // the leaves that gave by that rule
 	order    order
 }
 
@@ -80,8 +84,8 @@ func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 	}
 	n := len(t.rows)
 	c.taken, c.amounts = c.taken[:0], c.amounts[:0]
-	c.given, c.isGiver, c.gave = grown(c.given, n*t.cols), grown(c.isGiver, n), resized(c.gave, n)
-	clear(c.gave)
+	c.given, c.isGiver = grown(c.given, n*t.cols), grown(c.isGiver, n)
+	c.gave = c.gave[:0]
 	c.isSecond = false
 	if why = c.first(); why.Reason != Allowed {
 		return why, false, nil
@@ -147,7 +151,9 @@ func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
 	}
 	leaf := int32(v.Queue)
 	c.give(leaf, c.v, -1)
-	c.gave[leaf] = c.gave[leaf] || c.isSecond
+	if c.isSecond {
+		c.gave = append(c.gave, leaf)
+	}
 	c.taken = append(c.taken, taken{leaf, b, c.t.shape.depth[c.leaf] - c.t.shape.depth[a], index})
 	c.amounts = append(c.amounts, c.v...)
 	return why, true
@@ -332,7 +338,7 @@ func (c *Claim) askKueue(a, b, q int32) Refusal {
 			return c.refusal(NotBorrowing, a, x, -1, 0, 0)
 		}
 	}
-	if c.isSecond && c.gave[q] {
+	if c.isSecond && slices.Contains(c.gave, q) {
 		return c.refusal(GaveAlready, a, q, -1, 0, 0)
 	}
 	within := true

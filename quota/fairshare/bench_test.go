@@ -1,0 +1,329 @@
+package fairshare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
+)
+
+// bigTree returns 10 x 10 x 100 queues in 8 columns that want more than there is.
+func bigTree(tb testing.TB, o Options) *Tree {
+	tb.Helper()
+	return treeOf(tb, o, 10, 10, 100)
+}
+
+func treeOf(tb testing.TB, o Options, top, middle, leaves int) *Tree {
+	tb.Helper()
+	const cols = 8
+	tree, err := NewTree(vector.Schema{}, cols, o)
+	must(tb, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	vec := func(n int) vector.ResourceVector {
+		v := make(vector.ResourceVector, cols)
+		for j := range v {
+			v[j] = float64(r.IntN(n))
+		}
+		return v
+	}
+	total := make(vector.ResourceVector, cols)
+	for j := range total {
+		total[j] = float64(top * middle * leaves * 60_000)
+	}
+	must(tb, tree.SetTotal(total))
+	set := func(name, parent string, deserved int) int {
+		q := Queue{Parent: parent, Weight: []float64{float64(1 + r.IntN(5))}, Priority: int64(r.IntN(2))}
+		if deserved > 0 {
+			q.Deserved = vec(deserved)
+		}
+		row, _, err := tree.Set(name, q)
+		must(tb, err)
+		return row
+	}
+	for a := range top {
+		top := fmt.Sprint("top", a)
+		set(top, "", middle*leaves*20_000)
+		for b := range middle {
+			middle := fmt.Sprint(top, "-", b)
+			set(middle, top, leaves*20_000)
+			for c := range leaves {
+				row := set(fmt.Sprint(middle, "-", c), middle, 20_000)
+				must(tb, tree.SetUsage(row, Usage{Allocated: vec(60_000), Wanted: vec(200_000)}))
+			}
+		}
+	}
+	return tree
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// BenchmarkDivide divides everything: 10,000 leaves in 3 levels, 8 columns.
+func BenchmarkDivide(b *testing.B) {
+	for _, rule := range []string{"above", "weight"} {
+		tree := bigTree(b, Options{ByWeight: rule == "weight"})
+		divideAll := func() {
+			tree.tidy()
+			tree.stale.all(tree)
+			tree.Divide()
+		}
+		divideAll()
+		p := portOf(tree)
+		if rule == "weight" {
+			p.proportion("")
+		} else {
+			p.divide("")
+		}
+		// The port rounds in every round, and gives odd units by another rule.
+		for name, row := range tree.All() {
+			for j, x := range tree.Share(nil, row) {
+				if y := p.queues[name].shares[p.resources[j]].fairShare; math.Abs(x-y) > 100+x/1000 {
+					b.Fatalf("share of %s in column %d is %v, the port's %v", name, j, x, y)
+				}
+			}
+		}
+		b.Run("rule="+rule+"/impl=resvec", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				divideAll()
+			}
+		})
+		b.Run("rule="+rule+"/impl=maps", func(b *testing.B) {
+			for b.Loop() {
+				if rule == "weight" {
+					p.proportion("")
+				} else {
+					p.divide("")
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDivideAgain divides after one leaf wants more.
+func BenchmarkDivideAgain(b *testing.B) {
+	tree := bigTree(b, Options{})
+	tree.Divide()
+	row, _ := tree.Row("top3-4-5")
+	usage := Usage{Allocated: tree.Allocated(nil, row), Wanted: tree.Wanted(nil, row)}
+	b.Run("impl=changed", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			usage.Wanted[2]++
+			must(b, tree.SetUsage(row, usage))
+			tree.Divide()
+		}
+	})
+	got := slices.Clone(tree.shares)
+	tree.stale.all(tree)
+	tree.Divide()
+	if !slices.Equal(got, tree.shares) {
+		b.Fatal("dividing what has changed is not dividing everything")
+	}
+	b.Run("impl=everything", func(b *testing.B) {
+		for b.Loop() {
+			usage.Wanted[2]++
+			must(b, tree.SetUsage(row, usage))
+			tree.stale.all(tree)
+			tree.Divide()
+		}
+	})
+}
+
+// BenchmarkNext gives the next job and admits it: 10,000 leaves with 10 jobs each.
+func BenchmarkNext(b *testing.B) {
+	for _, rules := range []Rules{Leximin, KAI, Volcano, Kueue} {
+		b.Run(fmt.Sprintf("rules=%d/impl=resvec", rules), func(b *testing.B) {
+			tree := bigTree(b, Options{Rules: rules})
+			tree.Divide()
+			job := Job{Request: vector.ResourceVector{1000, 2000, 1, 0, 3, 0, 0, 1}}
+			for row := range len(tree.rows) {
+				if row > 0 && tree.rows[row].children == 0 {
+					for range 10 {
+						_, err := tree.Wait(row, job)
+						must(b, err)
+					}
+				}
+			}
+			leaf, id, ok := tree.Next()
+			b.ReportAllocs()
+			for b.Loop() {
+				if !ok {
+					b.Fatal("no job waits")
+				}
+				tree.Admit(id)
+				_, err := tree.Wait(leaf, job)
+				must(b, err)
+				leaf, id, ok = tree.Next()
+			}
+		})
+	}
+	b.Run("rules=1/impl=maps", func(b *testing.B) {
+		tree := bigTree(b, Options{Rules: KAI})
+		tree.Divide()
+		p := portOf(tree)
+		p.divide("")
+		jobs := map[string]map[string]float64{}
+		for name := range p.queues {
+			jobs[name] = map[string]float64{"resource-0": 1000, "resource-1": 2000, "resource-2": 1, "resource-4": 3, "resource-7": 1}
+		}
+		for b.Loop() {
+			for name := p.next(jobs); name != ""; name = p.queues[name].parent {
+				for r, x := range jobs[name] {
+					p.queues[name].shares[r].allocated += x
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkVictim asks whether one victim may be taken.
+func BenchmarkVictim(b *testing.B) {
+	for _, rules := range []Rules{Leximin, KAI, Volcano, Kueue} {
+		tree := bigTree(b, Options{Rules: rules})
+		tree.Divide()
+		p, q := takerOf(b, tree)
+		v := Victim{Queue: q, Amounts: vector.ResourceVector{1, 2, 0, 1}}
+		claim := NewClaim(tree)
+		_, ok, err := claim.Begin(p, Job{Request: vector.ResourceVector{1, 1}})
+		must(b, err)
+		if !ok {
+			continue // no leaf of this tree may take by these rules
+		}
+		why, want := claim.May(v)
+		b.Run(fmt.Sprintf("rules=%d/impl=resvec", rules), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, got := claim.May(v); got != want {
+					b.Fatal(why)
+				}
+			}
+		})
+		if rules != KAI {
+			continue
+		}
+		old := portOf(tree)
+		old.divide("")
+		request, victim := map[string]float64{"resource-0": 1, "resource-1": 1}, map[string]float64{"resource-0": 1, "resource-1": 2, "resource-3": 1}
+		taker, giver := tree.Name(p), tree.Name(q)
+		if got := old.reclaimable(taker, giver, request, victim); got != want {
+			b.Fatalf("taking is %v (%v), the port's %v", want, why, got)
+		}
+		b.Run(fmt.Sprintf("rules=%d/impl=maps", rules), func(b *testing.B) {
+			for b.Loop() {
+				old.reclaimable(taker, giver, request, victim)
+			}
+		})
+	}
+}
+
+// takerOf returns a leaf that may take, and one far away from which it may, if there are any.
+func takerOf(tb testing.TB, tree *Tree) (p, q int) {
+	tb.Helper()
+	claim := NewClaim(tree)
+	defer claim.Drop()
+	var leaves []int
+	for _, row := range tree.All() {
+		if _, err := tree.leaf(row); err == nil {
+			leaves = append(leaves, row)
+		}
+	}
+	p, q = leaves[0], leaves[len(leaves)-1]
+	for _, p := range leaves[:len(leaves)/4] {
+		if _, ok, err := claim.Begin(p, Job{Request: vector.ResourceVector{1, 1}}); !ok || err != nil {
+			continue
+		}
+		for _, q := range leaves[len(leaves)/2:] {
+			if _, ok := claim.May(Victim{Queue: q, Amounts: vector.ResourceVector{1, 2, 0, 1}}); ok {
+				return p, q
+			}
+		}
+	}
+	return p, q
+}
+
+// BenchmarkReclaim makes room for a gang of 16 on 1,000 full nodes: victims of 4,000 in 200
+// queues, in order, until gang.Packer finds room, and those given back that aren't needed.
+func BenchmarkReclaim(b *testing.B) {
+	const nodes, cols = 1000, 8
+	tree := treeOf(b, Options{}, 4, 5, 10)
+	taker, _ := tree.Row("top0-0-0")
+	var victims []Victim
+	i := 0
+	for _, row := range tree.All() {
+		if _, err := tree.leaf(row); err != nil {
+			continue
+		}
+		usage := Usage{Allocated: make(vector.ResourceVector, cols), Wanted: vector.ResourceVector{200, 200}}
+		for range 20 {
+			if row != taker {
+				victims = append(victims, Victim{Queue: row, Node: i % nodes, Amounts: vector.ResourceVector{1, 1}})
+			}
+			i++
+		}
+		if row != taker {
+			usage.Allocated = vector.ResourceVector{20, 20}
+		}
+		must(b, tree.SetUsage(row, usage))
+	}
+	must(b, tree.SetTotal(vector.ResourceVector{4000, 4000}))
+	for name, row := range tree.All() { // deserved amounts of nobody: all by weight
+		must2(b)(tree.Set(name, Queue{Parent: tree.Name(tree.Parent(row))}))
+	}
+	tree.Divide()
+	free := vector.NewMatrix(vector.Schema{}, nodes, cols)
+	requests := vector.NewMatrix(vector.Schema{}, 16, cols)
+	for i := range 16 {
+		requests.SetRow(i, vector.ResourceVector{1, 1})
+	}
+	overlay := vector.NewOverlay(free)
+	packer := gang.NewPacker(gang.Options{})
+	claim := NewClaim(tree)
+	job := Job{Request: vector.ResourceVector{16, 16}}
+	var dst []int32
+	b.Run("impl=resvec", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			mark := tree.Mark()
+			why, ok, err := claim.Begin(taker, job)
+			if !ok || err != nil {
+				b.Fatal(why, err)
+			}
+			scenario, err := packer.Filter(dst, overlay, requests, nil, claim.Victims(victims))
+			must(b, err)
+			why, ok = claim.Keep(func(int) bool { return false }) // all are alike, and the prefix is the shortest
+			if !ok || scenario.Placement == nil || len(claim.Taken(nil)) != 16 {
+				b.Fatal(why, ok, scenario)
+			}
+			tree.Rollback(mark)
+		}
+	})
+	// The port asks about every victim in the caller's order.
+	old := portOf(tree)
+	old.divide("")
+	request := map[string]float64{"resource-0": 16, "resource-1": 16}
+	victim := map[string]float64{"resource-0": 1, "resource-1": 1}
+	names := make([]string, len(victims))
+	for i, v := range victims {
+		names[i] = tree.Name(v.Queue)
+	}
+	b.Run("impl=maps", func(b *testing.B) {
+		for b.Loop() {
+			for i := range victims {
+				old.reclaimable("top0-0-0", names[i], request, victim)
+			}
+		}
+	})
+}
+
+func must2(tb testing.TB) func(int, bool, error) {
+	return func(_ int, _ bool, err error) { must(tb, err) }
+}

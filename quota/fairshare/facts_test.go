@@ -1,0 +1,314 @@
+package fairshare
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// queueOf is a row of a table: deserved, limit, weight, wanted and priority in one column.
+type queueOf struct {
+	name          string
+	d, l, w, want float64
+	priority      int64
+}
+
+var inf = math.Inf(1)
+
+// flat returns a tree of top queues.
+func flat(t testing.TB, total float64, o Options, queues ...queueOf) *Tree {
+	t.Helper()
+	tree, err := NewTree(vector.NewSchema([]vector.SchemaColumn{{Name: "gpu"}}), 1, o)
+	must(t, err)
+	must(t, tree.SetTotal(vector.ResourceVector{total}))
+	for _, q := range queues {
+		row, _, err := tree.Set(q.name, Queue{Deserved: vector.ResourceVector{q.d}, Limit: vector.ResourceVector{q.l}, Weight: []float64{q.w}, Priority: q.priority})
+		must(t, err)
+		must(t, tree.SetUsage(row, Usage{Wanted: vector.ResourceVector{q.want}}))
+	}
+	tree.Divide()
+	return tree
+}
+
+func sharesOf(tree *Tree) (all []float64) {
+	for _, row := range tree.All() {
+		all = append(all, tree.Share(nil, row)[0])
+	}
+	return all
+}
+
+func TestSharesAndWhatBoundsThem(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		o        Options
+		total    float64
+		queues   []queueOf
+		want     []float64
+		oversold float64
+		bounds   []string
+	}{
+		{"odd unit to the lower rank", Options{}, 10, []queueOf{{"a", 2, inf, 1, 10, 0}, {"b", 2, inf, 3, 10, 0}}, []float64{4, 6}, 0,
+			[]string{"queue a: 4 of gpu: level 6/4000 times weight 1, wants 10", "queue b: 6 of gpu: level 6/4000 times weight 3, wants 10"}},
+		{"one wants less", Options{}, 10, []queueOf{{"a", 0, inf, 1, 3, 0}, {"b", 0, inf, 1, 10, 0}, {"c", 0, inf, 1, 10, 0}}, []float64{3, 4, 3}, 0,
+			[]string{"queue a: 3 of gpu: all it wants", "", ""}},
+		{"priority first", Options{}, 10, []queueOf{{"a", 0, inf, 1, 10, 0}, {"b", 0, inf, 1, 10, 5}}, []float64{0, 10}, 0,
+			[]string{"queue a: 0 of gpu: wants 10, and queues of higher priority leave nothing", "queue b: 10 of gpu: all it wants"}},
+		{"promises", Options{}, 10, []queueOf{{"a", 6, inf, 1, 10, 0}, {"b", 6, inf, 1, 10, 0}}, []float64{6, 6}, 2,
+			[]string{"queue a: 6 of gpu: the total is oversold by 2", "queue b: 6 of gpu: the total is oversold by 2"}},
+		{"promises, scaled", Options{Scale: true}, 10, []queueOf{{"a", 6, inf, 1, 10, 0}, {"b", 6, inf, 1, 10, 0}}, []float64{5, 5}, 2, []string{"queue a: 5 of gpu: the total is oversold by 2", ""}},
+		{"limit and weight 0", Options{}, 10, []queueOf{{"a", 0, 4, 1, 10, 0}, {"b", 0, inf, 0, 10, 0}}, []float64{4, 0}, 0,
+			[]string{"queue a: 4 of gpu: its limit", "queue b: 0 of gpu: weight 0, wants 10"}},
+		{"unlimited deserved", Options{}, 10, []queueOf{{"a", inf, inf, 1, 7, 0}, {"b", 2, inf, 1, 10, 0}}, []float64{7, 3}, 0, []string{"", ""}},
+		{"nothing beyond", Options{}, 4, []queueOf{{"a", 2, inf, 1, 9, 0}, {"b", 2, inf, 1, 9, 0}}, []float64{2, 2}, 0,
+			[]string{"queue a: 2 of gpu: deserves 2, wants 9, nothing is left beyond", ""}},
+		{"three odd units", Options{}, 10, []queueOf{{"a", 0, inf, 6, 99, 0}, {"b", 0, inf, 6, 99, 0}, {"c", 0, inf, 2, 99, 0}}, []float64{4, 4, 2}, 0, []string{"", "", ""}},
+		{"Alabama paradox", Options{}, 11, []queueOf{{"a", 0, inf, 6, 99, 0}, {"b", 0, inf, 6, 99, 0}, {"c", 0, inf, 2, 99, 0}}, []float64{5, 5, 1}, 0, []string{"", "", ""}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			tree := flat(t, test.total, test.o, test.queues...)
+			if got := sharesOf(tree); !slices.Equal(got, test.want) {
+				t.Errorf("shares %v, want %v", got, test.want)
+			}
+			if got := tree.Oversold(nil, 0)[0]; got != test.oversold {
+				t.Errorf("oversold %v, want %v", got, test.oversold)
+			}
+			before := slices.Clone(tree.shares)
+			for i, q := range test.queues {
+				row, _ := tree.Row(q.name)
+				if got := tree.Explain(row, 0).String(); test.bounds[i] != "" && got != test.bounds[i] {
+					t.Errorf("%s, want %s", got, test.bounds[i])
+				}
+			}
+			if !slices.Equal(tree.shares, before) {
+				t.Error("an explanation changes shares")
+			}
+		})
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	gpu := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu"}})
+	second := func(x float64) vector.ResourceVector { return vector.ResourceVector{0, x} }
+	for _, test := range []struct {
+		name string
+		try  func(tree *Tree) error
+		want []string
+	}{
+		{"NaN", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Deserved: second(math.NaN())}); return err }, []string{"queue q", "deserved", "gpu", "NaN"}},
+		{"negative", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Limit: second(-1)}); return err }, []string{"queue q", "limit", "gpu", "-1"}},
+		{"2^53", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Lending: second(1 << 53)}); return err }, []string{"queue q", "lending", "gpu", "9007199254740992"}},
+		{"fraction", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Guarantee: second(0.5)}); return err }, []string{"queue q", "guarantee", "gpu", "0.5"}},
+		{"deserved above limit", func(tree *Tree) error {
+			_, _, err := tree.Set("q", Queue{Deserved: second(3), Limit: second(2)})
+			return err
+		}, []string{"queue q", "deserved", "gpu", "3", "2"}},
+		{"guarantee above limit", func(tree *Tree) error {
+			_, _, err := tree.Set("q", Queue{Guarantee: second(3), Limit: second(2)})
+			return err
+		}, []string{"queue q", "guarantee", "gpu", "3"}},
+		{"infinite guarantee", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Guarantee: second(inf)}); return err }, []string{"queue q", "guarantee", "gpu"}},
+		{"weight", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Weight: []float64{1, 0.0005}}); return err }, []string{"queue q", "weight", "gpu", "0.0005"}},
+		{"negative weight", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Weight: []float64{1, -1}}); return err }, []string{"queue q", "weight", "gpu", "-1"}},
+		{"large weight", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Weight: []float64{1, 1e6 + 1}}); return err }, []string{"queue q", "weight", "gpu", "1000001"}},
+		{"sum of guarantees", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Guarantee: second(1 << 52)}); return err }, []string{"queue q", "guarantee", "gpu"}},
+		{"unknown parent", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Parent: "z"}); return err }, []string{"queue q", "parent z"}},
+		{"itself", func(tree *Tree) error { _, _, err := tree.Set("p", Queue{Parent: "p"}); return err }, []string{"queue p", "parent p"}},
+		{"cycle", func(tree *Tree) error { _, _, err := tree.Set("p", Queue{Parent: "leaf"}); return err }, []string{"queue p", "parent leaf"}},
+		{"parent with something", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Parent: "full"}); return err }, []string{"queue q", "parent full"}},
+		{"no name", func(tree *Tree) error { _, _, err := tree.Set("", Queue{}); return err }, []string{"without a name"}},
+		{"delete a parent", func(tree *Tree) error { _, err := tree.Delete("p"); return err }, []string{"queue p"}},
+		{"total", func(tree *Tree) error { return tree.SetTotal(second(inf)) }, []string{"total", "gpu", "+Inf"}},
+		{"usage of a parent", func(tree *Tree) error { return tree.SetUsage(1, Usage{}) }, []string{"queue p", "leaf"}},
+		{"wanted", func(tree *Tree) error { return tree.SetUsage(2, Usage{Wanted: second(-2)}) }, []string{"queue leaf", "wanted", "gpu", "-2"}},
+		{"more unpreemptible", func(tree *Tree) error { return tree.SetUsage(2, Usage{Unpreemptible: second(2)}) }, []string{"queue leaf", "unpreemptible", "gpu", "2"}},
+		{"sum of wanted", func(tree *Tree) error { return tree.SetUsage(2, Usage{Wanted: second(1<<53 - 3)}) }, []string{"wanted", "gpu", "9007199254740994"}},
+		{"sum assumed", func(tree *Tree) error { return tree.Assume(2, Job{Request: second(1<<53 - 1)}) }, []string{"wanted", "gpu"}},
+		{"sum waiting", func(tree *Tree) error { _, err := tree.Wait(2, Job{Request: second(1<<53 - 1)}); return err }, []string{"wanted", "gpu"}},
+		{"forget too much", func(tree *Tree) error { return tree.Forget(3, Job{Request: second(6)}) }, []string{"queue full", "request", "gpu", "6"}},
+		{"request", func(tree *Tree) error { return tree.Assume(3, Job{Request: second(math.NaN())}) }, []string{"queue full", "request", "gpu", "NaN"}},
+		{"job", func(tree *Tree) error { _, err := tree.Wait(3, Job{Request: second(0.25)}); return err }, []string{"queue full", "request", "gpu", "0.25"}},
+		{"history", func(tree *Tree) error { return tree.SetHistory(2, second(math.NaN())) }, []string{"queue leaf", "history", "gpu", "NaN"}},
+		{"claim", func(tree *Tree) error { _, _, err := NewClaim(tree).Begin(3, Job{Request: second(-1)}); return err }, []string{"queue full", "request", "gpu", "-1"}},
+		{"move of too much", func(tree *Tree) error {
+			_, _, err := tree.Set("large", Queue{Parent: "p"})
+			return err
+		}, []string{"wanted", "gpu"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			tree, err := NewTree(gpu, 2, Options{})
+			must(t, err)
+			must(t, tree.SetTotal(second(10)))
+			set := func(name string, q Queue) int {
+				row, _, err := tree.Set(name, q)
+				must(t, err)
+				return row
+			}
+			set("p", Queue{})
+			set("leaf", Queue{Parent: "p"})
+			full := set("full", Queue{Guarantee: second(1 << 52)})
+			must(t, tree.SetUsage(full, Usage{Allocated: second(5)}))
+			if test.name == "move of too much" {
+				must(t, tree.SetUsage(2, Usage{Wanted: second(1<<53 - 10)}))
+				must(t, tree.SetUsage(set("large", Queue{Limit: second(0)}), Usage{Wanted: second(1<<53 - 10)}))
+			}
+			tree.Divide()
+			before := stateOf(tree)
+			terms, rows := slices.Clone(tree.terms), slices.Clone(tree.rows)
+			err = test.try(tree)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			var amount *vector.AmountError
+			if !errors.As(err, &amount) && !errors.Is(err, ErrStructure) {
+				t.Errorf("error %v is of no known type", err)
+			}
+			for _, part := range test.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q does not name %q", err, part)
+				}
+			}
+			tree.Divide()
+			if !before.is(tree) || !slices.Equal(tree.terms, terms) || !slices.Equal(tree.rows, rows) {
+				t.Error("something has changed")
+			}
+		})
+	}
+	for _, o := range []Options{{Rules: 9}, {History: -1}, {History: math.NaN()}, {Multiplier: 0.5}, {Multiplier: 1.00001}, {Groups: []int{1}}} {
+		if _, err := NewTree(vector.Schema{}, 2, o); err == nil {
+			t.Errorf("options %+v are taken", o)
+		}
+	}
+}
+
+// TestHistoryHalves checks what decay gives where that is exact, and within 2^-50 elsewhere.
+func TestHistoryHalves(t *testing.T) {
+	for _, test := range []struct {
+		a, h uint64
+		want float64
+	}{
+		{0, 5, 1}, {5, 5, 0.5}, {15, 5, 0.125}, {5 * 1074, 5, math.SmallestNonzeroFloat64}, {5 * 5000, 5, 0}, {1, 1 << 63, 1},
+	} {
+		if got := halved(test.a, test.h); got != test.want {
+			t.Errorf("halved(%d, %d) is %v, want %v", test.a, test.h, got, test.want)
+		}
+	}
+	for a := uint64(1); a < 5000; a += 7 {
+		if got, want := halved(a, 997), math.Exp2(-float64(a)/997); math.Abs(got-want) > want*0x1p-48 {
+			t.Errorf("halved(%d, 997) is %v, want about %v", a, got, want)
+		}
+	}
+}
+
+// TestTrialsOfJobs checks skipping, resuming and withdrawing, and the numbers of jobs.
+func TestTrialsOfJobs(t *testing.T) {
+	tree := flat(t, 10, Options{}, queueOf{"a", 0, inf, 1, 0, 0}, queueOf{"b", 0, inf, 1, 0, 0})
+	a, _ := tree.Row("a")
+	wait := func(x float64) int {
+		id, err := tree.Wait(a, Job{Request: vector.ResourceVector{x}})
+		must(t, err)
+		return id
+	}
+	first, second := wait(3), wait(4)
+	tree.Divide()
+	if got := sharesOf(tree); !slices.Equal(got, []float64{7, 0}) {
+		t.Errorf("shares %v", got)
+	}
+	expect := func(want int) {
+		t.Helper()
+		if _, id, ok := tree.Next(); ok != (want >= 0) || id != want {
+			t.Errorf("next is %d, want %d", id, want)
+		}
+	}
+	expect(first)
+	tree.Skip(first)
+	tree.Skip(first)
+	expect(second)
+	mark := tree.Mark()
+	tree.Admit(second)
+	expect(-1)
+	tree.Resume()
+	expect(first)
+	tree.Rollback(mark)
+	expect(second)
+	tree.Commit()
+	tree.Withdraw(first)
+	if got := tree.Wanted(nil, a)[0]; got != 4 {
+		t.Errorf("wanted is %v, want 4", got)
+	}
+	tree.Resume()
+	expect(second)
+	if third := wait(1); third != first {
+		t.Errorf("a new job has number %d, want %d", third, first)
+	}
+	if ok, err := tree.Delete("a"); !ok || err != nil {
+		t.Error(ok, err)
+	}
+	expect(-1)
+	if tree.Len() != 1 || tree.Wanted(nil, 0)[0] != 0 {
+		t.Error("a queue that is deleted leaves something behind")
+	}
+}
+
+func TestPanics(t *testing.T) {
+	tree := flat(t, 10, Options{}, queueOf{"a", 0, inf, 1, 5, 0})
+	mark := tree.Mark()
+	tree.Commit()
+	for name, f := range map[string]func(){
+		"row":        func() { tree.Name(9) },
+		"vector":     func() { tree.SetTotal(vector.ResourceVector{1, 2}) },
+		"mark":       func() { tree.Rollback(mark) },
+		"job":        func() { tree.Admit(3) },
+		"claim":      func() { NewClaim(tree).May(Victim{Queue: 1}) },
+		"time":       func() { tree.Decay(1, 0) },
+		"the schema": func() { NewTree(tree.schema, 2, Options{}) },
+	} {
+		func() {
+			defer func() {
+				if text, _ := recover().(string); !strings.HasPrefix(text, "fairshare: ") {
+					t.Errorf("%s: panic %q", name, text)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// TestAllocations checks that nothing allocates once it has grown.
+func TestAllocations(t *testing.T) {
+	tree := treeOf(t, Options{History: 0.5}, 3, 3, 5)
+	p, q := takerOf(t, tree)
+	claim := NewClaim(tree)
+	request, victim := vector.ResourceVector{1, 1}, vector.ResourceVector{1, 2}
+	victims := []Victim{{Queue: q, Amounts: victim}}
+	var share vector.ResourceVector
+	run := func() {
+		mark := tree.Mark()
+		must(t, tree.Assume(p, Job{Request: request}))
+		id, err := tree.Wait(q, Job{Request: request})
+		must(t, err)
+		tree.Divide()
+		if leaf, id, ok := tree.Next(); ok {
+			share = tree.Share(share, leaf)
+			tree.Skip(id)
+		}
+		tree.Withdraw(id)
+		if _, ok, _ := claim.Begin(p, Job{Request: request}); ok {
+			for range claim.Victims(victims) {
+				break
+			}
+			claim.Keep(nil)
+		}
+		tree.Rollback(mark)
+		tree.Commit()
+		tree.stale.all(tree)
+		tree.Divide()
+	}
+	run()
+	if n := testing.AllocsPerRun(20, run); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
