@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"unsafe"
 
@@ -61,6 +62,23 @@ func Code(x float64) float32 { return kernel.Floor32(x) }
 
 // IsCode is the definition of Code.
 func IsCode(c float32, x float64) bool { return isCode(c, x) }
+
+// NamesBuilt returns how many names n had to put into maps, beyond what it shares with
+// the names before.
+func NamesBuilt(n, before *Names) (built int) {
+	shared := map[uintptr]bool{}
+	if before != nil {
+		for _, part := range before.parts {
+			shared[reflect.ValueOf(part).Pointer()] = true
+		}
+	}
+	for _, part := range n.parts {
+		if !shared[reflect.ValueOf(part).Pointer()] {
+			built += len(part)
+		}
+	}
+	return built
+}
 
 // ChangeLogSize is how many row writes a matrix remembers.
 const ChangeLogSize = changeLogSize

@@ -2,6 +2,8 @@ package vector
 
 import (
 	"iter"
+	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -10,7 +12,9 @@ import (
 type Names struct {
 	naming uint64 // of the directory
 	names  []string
-	index  map[string]int32
+	// The rows of each name, in parts of consecutive rows that names from before share.
+	// Each part is larger than the next, so that there are few.
+	parts []map[string]int32
 }
 
 // Len returns the number of rows.
@@ -26,8 +30,12 @@ func (n *Names) Row(name string) (row int, ok bool) {
 	if n == nil {
 		return 0, false
 	}
-	i, ok := n.index[name]
-	return int(i), ok
+	for _, part := range n.parts {
+		if i, ok := part[name]; ok {
+			return int(i), true
+		}
+	}
+	return 0, false
 }
 
 // Name returns the name of a row.
@@ -43,10 +51,12 @@ func (n *Names) Name(row int) string {
 // The index is the writer's. A copy has none: it shares the Names of its source, so that
 // taking one costs no map.
 type directory struct {
-	index  map[string]int32
-	rows   []namedRow
-	naming uint64 // moved whenever a row changes its name
-	names  atomic.Pointer[Names]
+	index   map[string]int32
+	rows    []namedRow
+	naming  uint64 // moved whenever a row changes its name
+	removed uint64 // naming when a row was removed last
+	names   atomic.Pointer[Names]
+	update  sync.Mutex // of names, by readers
 }
 
 type namedRow struct {
@@ -109,6 +119,7 @@ func (d *directory) remove(name string) (row int, ok bool) {
 	d.rows[last] = namedRow{}
 	d.rows = d.rows[:last]
 	d.naming++
+	d.removed = d.naming
 	return int(i), true
 }
 
@@ -121,18 +132,38 @@ func (d *directory) widened() {
 
 // now returns the names and rows as they are, while nobody writes d.
 func (d *directory) now() *Names {
-	last := d.names.Load()
-	if last != nil && last.naming == d.naming {
+	if last := d.names.Load(); last != nil && last.naming == d.naming {
 		return last
 	}
-	// Several readers may build it at once. The first to store it wins, and all return
-	// that one, so that its pointer says whether rows have moved.
-	now := &Names{naming: d.naming, names: make([]string, len(d.rows)), index: make(map[string]int32, len(d.rows))}
-	for i, r := range d.rows {
-		now.names[i], now.index[r.name] = r.name, int32(i)
+	// Several readers may come at once. The first updates it and all return that one, so
+	// that its pointer says whether rows have moved.
+	d.update.Lock()
+	defer d.update.Unlock()
+	last, now := d.names.Load(), &Names{naming: d.naming}
+	if last != nil {
+		if last.naming == d.naming {
+			return last
+		}
+		if last.naming >= d.removed { // rows were only added
+			now.names, now.parts = last.names, last.parts
+		}
 	}
-	if d.names.CompareAndSwap(last, now) {
-		return now
+	first := len(now.names)
+	for _, r := range d.rows[first:] {
+		now.names = append(now.names, r.name)
 	}
-	return d.names.Load() // another reader was faster
+	// The new part takes in the parts that are not larger. So a name is put into a map
+	// log(rows) times, however often a loop that adds rows asks for the names.
+	parts := now.parts
+	for k := len(parts) - 1; k >= 0 && len(parts[k]) <= len(now.names)-first; k-- {
+		first -= len(parts[k])
+		parts = parts[:k]
+	}
+	part := make(map[string]int32, len(now.names)-first)
+	for i, name := range now.names[first:] {
+		part[name] = int32(first + i)
+	}
+	now.parts = append(slices.Clip(parts), part)
+	d.names.Store(now)
+	return now
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -969,6 +970,30 @@ func TestNodesRowsMove(t *testing.T) {
 	}
 	if row, ok := before.Row("a"); !ok || row != 0 {
 		t.Error("old names changed")
+	}
+}
+
+// A loop that adds rows may ask for the names each time: every name is put into few maps.
+func TestNamesWork(t *testing.T) {
+	const rows, doublings = 1 << 8, 8
+	n := vector.NewNodes(none, 1)
+	var names []*vector.Names
+	built := 0
+	for i := range rows {
+		before := n.Names()
+		mustSet(t, n, strconv.Itoa(i), 0, vector.NodeAmounts{})
+		names = append(names, n.Names())
+		built += vector.NamesBuilt(names[i], before)
+	}
+	if built > rows*doublings {
+		t.Errorf("%d names put into maps for %d rows", built, rows)
+	}
+	for i, x := range names { // none has changed
+		for j := range rows {
+			if row, ok := x.Row(strconv.Itoa(j)); ok != (j <= i) || ok && row != j {
+				t.Fatalf("names %d: %d has row %d, %v", i, j, row, ok)
+			}
+		}
 	}
 }
 
