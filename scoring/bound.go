@@ -212,7 +212,7 @@ func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Expl
 	w := b.work
 	if !b.plan.normalized() {
 		w.fits.Reset(n)
-		w.fits.ClearAll()
+		w.fits.Reset(w.fits.Len())
 		w.fits.Set(row)
 	} else if b.fit(pod, rows); !w.fits.Test(row) {
 		return Explanation{}, shapeError("row %d cannot hold the pod", row)

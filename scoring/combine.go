@@ -66,8 +66,8 @@ func Combine(terms []Term) (Scorer, error) {
 		switch schema, isZero := schemaOf(t.Scorer); {
 		case isZero:
 			r.fail(field.Invalid(path.Child("scorer"), t.Name, "a scorer that no function of this package compiled"))
-		case schema.IsZero():
-		case first.IsZero():
+		case schema == vector.Schema{}:
+		case first == (vector.Schema{}):
 			first = schema
 		case schema != first:
 			r.fail(field.Invalid(path.Child("scorer"), t.Name, "compiled against another map than the scorers before it"))
@@ -233,7 +233,7 @@ func scaleContributions(dims []DimExplanation, factor float64) {
 func schemaOf(s Scorer) (schema vector.Schema, isZero bool) {
 	if c, isSum := s.(*combination); isSum {
 		for k := range c.terms {
-			if schema, _ = schemaOf(c.terms[k].Scorer); !schema.IsZero() {
+			if schema, _ = schemaOf(c.terms[k].Scorer); schema != (vector.Schema{}) {
 				break
 			}
 		}

@@ -373,7 +373,7 @@ func TestCombineGolden(t *testing.T) {
 				if r.IntN(3) == 0 {
 					testkit.Fill(r, column)
 				}
-				used.SetColumn(k, column)
+				used.SetColumn(k, 0, column)
 			}
 			c, rows, dst := combine(t, terms...), vector.NewMask(n), make([]float64, n+2)
 			testkit.FillMask(r, rows.Words())

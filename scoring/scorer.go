@@ -183,9 +183,9 @@ func (c *compiled) checkRow(request, requested, allocatable vector.ResourceVecto
 // taken at its word.
 func (c *compiled) checkMatrix(name string, x *vector.Matrix) error {
 	switch s := x.Schema(); {
-	case s.IsZero() && x.Cols() != c.m.Len():
+	case s == (vector.Schema{}) && x.Cols() != c.m.Len():
 		return shapeError("%s has %d columns, the map %d", name, x.Cols(), c.m.Len())
-	case !s.IsZero() && s != c.m.Schema():
+	case s != (vector.Schema{}) && s != c.m.Schema():
 		return fmt.Errorf("scoring: %s is of another map: %w", name, vector.ErrSchema)
 	}
 	return nil

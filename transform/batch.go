@@ -143,7 +143,7 @@ func (l *Linear) batch(dst, src *vector.Matrix, charge bool, pods []int64) {
 			} else {
 				kernel.LinearAmount(acc, more, last, kept, c.over)
 			}
-			dst.SetColumnPart(j, lo, acc)
+			dst.SetColumn(j, lo, acc)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (l *Linear) check(dst, src *vector.Matrix) {
 		m  *vector.Matrix
 		of *vectormap.ResourceVectorMap
 	}{{dst, l.out}, {src, l.in}} {
-		if s := x.m.Schema(); s != x.of.Schema() && !s.IsZero() || x.m.Cols() != x.of.Len() {
+		if s := x.m.Schema(); s != x.of.Schema() && s != (vector.Schema{}) || x.m.Cols() != x.of.Len() {
 			panic(panicSchema)
 		}
 	}

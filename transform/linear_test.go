@@ -431,7 +431,7 @@ func FuzzBatch(f *testing.F) {
 			if testkit.FloatsOf(column, data[min(j, len(data)):]); d.IntN(2) == 0 {
 				testkit.Fill(d.Rand, column)
 			}
-			src.SetColumn(j, column)
+			src.SetColumn(j, 0, column)
 		}
 		for r := range pods {
 			pods[r] = []int64{0, 1, 2, 1000, 1 << 53, math.MaxInt64}[d.IntN(6)]
@@ -654,7 +654,7 @@ func TestManyTerms(t *testing.T) {
 	want := 0.0
 	for k, name := range names {
 		i, _ := in.Index(name)
-		src.SetColumn(i, slices.Repeat([]float64{2}, 70))
+		src.SetColumn(i, 0, slices.Repeat([]float64{2}, 70))
 		want += 2 * float64(k)
 	}
 	testkit.EachImpl(t, func(t *testing.T) {

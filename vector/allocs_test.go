@@ -88,7 +88,7 @@ func TestAllocs(t *testing.T) {
 			other.SetRow(3, v)
 			_ = other.AddToRow(3, vec{1})
 			_ = other.SubFromRow(3, vec{1})
-			other.SetColumn(0, m.Column(1))
+			other.SetColumn(0, 0, m.Column(1))
 			other.RemoveRow(other.AppendRow(v))
 			w = other.Row(w, 3)
 			sum += int(other.At(1, 1))
@@ -98,7 +98,7 @@ func TestAllocs(t *testing.T) {
 			top, _ = m.Changed(top, m.Version()-1)
 		},
 		"CopyFrom":       func() { copied.CopyFrom(m) },
-		"CopyFrom, full": func() { m.SetColumn(0, m.Column(1)); copied.CopyFrom(m) },
+		"CopyFrom, full": func() { m.SetColumn(0, 0, m.Column(1)); copied.CopyFrom(m) },
 		"Reset":          func() { out.Reset(schema, rows, cols) },
 		"overlay": func() {
 			mark := overlay.Mark()

@@ -54,12 +54,9 @@ func (m *Matrix) Version() uint64 {
 	return m.log.version
 }
 
-// Changed sets dst to the rows written after version since, ascending, each once. all is
-// true, and dst empty, when every row may differ: all were rewritten, or the log of 1,024
-// writes no longer reaches back. Removed rows do not appear; compare [Matrix.Rows].
-//
-//	rows, all = m.Changed(rows, since)
-//	since = m.Version()
+// Changed sets dst to the rows written since an earlier [Matrix.Version], ascending. all
+// is true, and dst empty, when every row may differ: all were rewritten, or the log of
+// 1,024 writes no longer reaches back. Removed rows do not appear; compare [Matrix.Rows].
 func (m *Matrix) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 	return m.log.changed(dst, since, m.rows)
 }

@@ -13,9 +13,8 @@ import (
 // Score is the element type of scores. NaN is never chosen, and -0 equals 0.
 type Score interface{ float64 | int64 }
 
-// Tie says which of the rows with equal scores comes first. It is always given
-// explicitly, because it decides results: integer scores tie often. The zero Tie is no
-// rule; choosing with it panics.
+// Tie says which of the rows with equal scores comes first. It is always given, because
+// integer scores tie often; choosing with the zero Tie panics.
 type Tie struct {
 	rule   tieRule
 	seed   uint64
@@ -36,22 +35,19 @@ const (
 // TieLowest prefers the lowest row.
 func TieLowest() Tie { return Tie{rule: tieLowest} }
 
-// TieSeeded prefers rows in a pseudo-random order fixed by seed: ascending mix(seed +
-// (r+1)*0x9E3779B97F4A7C15), mix being SplitMix64's finalizer (Steele, Lea, Flood, OOPSLA
-// 2014).
+// TieSeeded prefers rows in a pseudo-random order: ascending mix(seed +
+// (r+1)*0x9E3779B97F4A7C15), where mix is SplitMix64's finalizer (2014).
 func TieSeeded(seed uint64) Tie { return Tie{rule: tieSeeded, seed: seed} }
 
-// TieRank prefers the row with the smallest rank[r], and the lowest of equals. rank has
-// one element per score; it is kept, not copied, and must not
-// change while the tie is in use.
+// TieRank prefers the smallest rank[r], and the lowest row of equals. rank has one
+// element per score, and must not change while the tie is in use.
 func TieRank(rank []int32) Tie { return Tie{rule: tieRank, rank: rank} }
 
-// TieRoundRobin prefers the first row at or after *cursor, cyclically, and moves the
-// cursor to the row after the first that is returned. Calls that share one must not run
-// concurrently.
+// TieRoundRobin prefers the first row from *cursor on, cyclically, and moves the cursor
+// behind it. Calls that share one must not run concurrently.
 func TieRoundRobin(cursor *int) Tie { return Tie{rule: tieRoundRobin, cursor: cursor} }
 
-// Key orders n rows for t: the smallest key comes first, and of equals the lowest row.
+// Key orders n rows: the smallest key comes first, and of equals the lowest.
 func (t *Tie) Key(r, n int) uint64 {
 	switch t.rule {
 	case tieSeeded:
@@ -93,7 +89,7 @@ func (t *Tie) chosen(first, n int) {
 	}
 }
 
-// Same reports whether t and u are one rule: of one seed, rank slice or cursor.
+// Same reports whether t and u have one rule, and one seed, rank or cursor.
 func (t Tie) Same(u Tie) bool {
 	return t.rule == u.rule && t.seed == u.seed && t.cursor == u.cursor &&
 		len(t.rank) == len(u.rank) && unsafe.SliceData(t.rank) == unsafe.SliceData(u.rank)
@@ -128,7 +124,7 @@ func ArgMax[T Score](scores []T, rows *Mask, tie Tie) int {
 	return extreme(scores, rows, tie, false)
 }
 
-// ArgMin returns the selected row with the least score, as [ArgMax].
+// ArgMin returns the selected row with the least score, or -1, ties by tie.
 func ArgMin[T Score](scores []T, rows *Mask, tie Tie) int {
 	return extreme(scores, rows, tie, true)
 }
@@ -155,8 +151,7 @@ func extreme[T Score](scores []T, rows *Mask, tie Tie, least bool) int {
 	return row
 }
 
-// TopK sets dst to the k best selected rows by descending score, equal ones by tie. There
-// are fewer where fewer can be chosen.
+// TopK sets dst to the best selected rows, at most k, the best first.
 func TopK[T Score](dst []int32, scores []T, rows *Mask, k int, tie Tie) []int32 {
 	n := len(scores)
 	if n > maxRows {

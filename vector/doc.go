@@ -1,7 +1,6 @@
 // Package vector is the linear algebra of resources: amounts of cpu, memory, devices and
 // whatever else a cluster counts, for one node or for thousands at once. It knows numbers
-// and indices only. Package vectormap gives the indices names and units, and converts from
-// and to Kubernetes types; package gang, below this one, places many pods at once.
+// and indices only; package vectormap gives the indices names and units.
 //
 // A [ResourceVector] holds the amounts of one node, pod or queue. A [Matrix] holds the
 // vectors of many, a row each. A [Mask] is a set of rows. Functions work on all rows:
@@ -16,40 +15,29 @@
 //	vector.NormalizedSum(scores, free, total)              // how much each has, of a shared total
 //	row := vector.ArgMax(scores, &fits, vector.TieSeeded(42)) // -1: none can hold it
 //
-// [Nodes] are the cluster across scheduling cycles, by name. One goroutine writes, and each
-// worker reads a copy. An [Overlay] tries changes and takes them back:
-//
-//	nodes := vector.NewNodes(vector.Schema{}, 2)
-//	row, _, err := nodes.Set("node-1", generation, vector.NodeAmounts{Allocatable: has, Requested: used})
-//	err = nodes.Assume(row, vector.PodAmounts{Requested: pod}) // less is free for the next pod
-//	nodes.Snapshot(&worker)                                    // copies the rows that have changed
-//
-//	overlay := vector.NewOverlay(worker.Free())
-//	mark := overlay.Mark()
-//	err = overlay.AddToRow(row, victim) // the victim's amounts become free
-//	overlay.Rollback(mark)
+// [Nodes] are the cluster across scheduling cycles, by name: one goroutine writes, and each
+// worker reads a copy. An [Overlay] tries changes and takes them back.
 //
 // # Rules of all calls
 //
-// Each function over rows has a scalar definition, named in its comment, and gives its bits
-// for every row, on every CPU and in the pure-Go build; only the payload of a NaN may
-// differ. None allocates once its destination has grown.
+// Each function over rows gives the bits of its scalar definition for every row, on every
+// CPU; only the payload of a NaN may differ. None allocates once its destination has grown.
 //
 // The destination comes first. The caller owns it, it is overwritten and returned where it
 // may grow, and it must not overlap an input unless the comment allows that. A mask or
-// matrix is resized to fit. A slice needs one element per row, or is grown if it is
-// returned; what is beyond the rows stays. A nil row mask selects every row.
+// matrix takes the shape of the result. A slice needs one element per row, or is grown if it
+// is returned. A nil row mask selects every row.
 //
 // A vector that is shorter than a matrix is wide counts as padded with zeros. Wrong calls
-// panic, with a constant string that begins with "vector: ", before anything is written: a
-// vector that is longer, matrices of different width or [Schema], a mask of another length,
-// a row out of range. Data that cannot be used is an error, such as [*AmountError]. A
-// request that does not fit is neither: it is a value.
+// panic, with a constant string, before anything is written: a vector that is longer,
+// matrices of different width or [Schema], a mask of another length, a row or column out
+// of range, a write to a read-only matrix. Data that cannot be used is an error, such as
+// [*AmountError]. A request that does not fit is a value.
 //
 // Integers below 2^53 in magnitude are exact, so use units in which amounts are whole:
 // milli-CPU, bytes, thousandths of a GPU. A NaN never fits, -0 equals 0, and +Inf as a limit
 // means unlimited.
 //
-// Nothing starts a goroutine or keeps global state. Values may be read concurrently as long
-// as nobody writes; [Nodes] say what may be called while they are written.
+// Nothing starts a goroutine or keeps global state. Values may be read concurrently while
+// nobody writes; [Nodes] say what may be called while they are written.
 package vector

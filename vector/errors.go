@@ -8,23 +8,16 @@ import (
 	"github.com/resvec/resvec/internal/decimal"
 )
 
+// Errors for errors.Is. This package panics for a wrong shape or schema; packages whose
+// operands come from configuration return an error.
 var (
-	// ErrSchema says that two operands have different schemas. This package panics
-	// then; packages whose operands come from configuration return it.
-	ErrSchema = errors.New("vector: schemas differ")
-
-	// ErrShape says that an operand is too short or too long. It is used like ErrSchema.
-	ErrShape = errors.New("vector: shapes differ")
-
-	// ErrNotRepresentable says that an amount is NaN, infinite, too large, or not a
-	// whole number of the column's unit. An [*AmountError] names it.
-	ErrNotRepresentable = errors.New("amount is not representable")
-
-	// ErrNegative says that an amount is negative. It is ErrNotRepresentable, too.
-	ErrNegative = fmt.Errorf("negative: %w", ErrNotRepresentable)
+	ErrSchema           = errors.New("vector: schemas differ")            // of two operands
+	ErrShape            = errors.New("vector: shapes differ")             // an operand is too short or too long
+	ErrNotRepresentable = errors.New("amount is not representable")       // NaN, infinite, too large, or not whole in the column's unit
+	ErrNegative         = fmt.Errorf("negative: %w", ErrNotRepresentable) // an amount below 0
 )
 
-// AmountError reports an amount that is refused. Errors of several come joined.
+// AmountError reports an amount that is refused. Several come joined.
 type AmountError struct {
 	Resource string // by name; "column 3" where no schema names it
 	Row      int    // of the matrix; -1 where there is none

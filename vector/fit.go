@@ -22,8 +22,7 @@ func (l *columnList) add(column int, amount float64) {
 
 func (l *columnList) full() bool { return l.n == kernel.ListSize }
 
-// LessEqual sets dst to the rows of requests that are at most limit, by
-// [ResourceVector.LessEqual].
+// LessEqual sets dst to the rows at most limit, by [ResourceVector.LessEqual].
 func LessEqual(dst *Mask, requests *Matrix, limit ResourceVector) {
 	requests.checkVector(limit)
 	words := dst.fill(requests.rows)
@@ -36,7 +35,7 @@ func LessEqual(dst *Mask, requests *Matrix, limit ResourceVector) {
 	}
 }
 
-// Fit sets dst to the rows of free that hold request, by [ResourceVector.FitsIn].
+// Fit sets dst to the rows of free that hold request: [ResourceVector.FitsIn].
 func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	// A few rows take less time than a list and a call into assembly.
@@ -56,8 +55,7 @@ func Fit(dst *Mask, free *Matrix, request ResourceVector) {
 	}
 }
 
-// FitAmong sets dst to the selected rows that can hold request, as [Fit]; it is made for
-// few rows. dst may be rows.
+// FitAmong is [Fit] among the selected rows, made for few. dst may be rows.
 func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
 	if rows == nil {
 		Fit(dst, free, request)
@@ -127,7 +125,7 @@ func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 	}
 }
 
-// FitSum is [Fit] into row i of a plus row i of b; see [ResourceVector.FitsInSum].
+// FitSum is [Fit] into row i of a plus row i of b: [ResourceVector.FitsInSum].
 func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
 	checkSameRows(a, b)
 	a.checkVector(request)
@@ -139,7 +137,7 @@ func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
 	}
 }
 
-// FitSumStrict is [FitSum] by [ResourceVector.LessEqualSum].
+// FitSumStrict is [FitSum] by the strict rule of [ResourceVector.LessEqual].
 func FitSumStrict(dst *Mask, a, b *Matrix, request ResourceVector) {
 	checkSameRows(a, b)
 	a.checkVector(request)
@@ -153,14 +151,13 @@ func FitSumStrict(dst *Mask, a, b *Matrix, request ResourceVector) {
 	}
 }
 
-// LessEqualRows sets dst to the rows i in which a is at most b, by
-// [ResourceVector.LessEqual].
+// LessEqualRows is [LessEqual] of row i of a and row i of b, for each i.
 func LessEqualRows(dst *Mask, a, b *Matrix) {
 	checkSameRows(a, b)
 	kernel.AndRowsLE(dst.fill(a.rows), a.data, a.stride, b.data, b.stride, a.cols)
 }
 
-// FitRows sets dst to the rows i in which row i of requests fits into row i of free.
+// FitRows is [Fit] of row i of requests into row i of free, for each i.
 func FitRows(dst *Mask, free, requests *Matrix) {
 	checkSameRows(free, requests)
 	kernel.AndRowsFit(dst.fill(free.rows), requests.data, requests.stride, free.data, free.stride, free.cols)
@@ -232,8 +229,7 @@ func (b *requestBatch) take(requests *Matrix, first, n int, exact bool) {
 // row returns the elements from row i of the first column on.
 func (m *Matrix) row(i int) []float64 { return m.data[min(i, len(m.data)):] }
 
-// Shortfall sets row i of dst, which takes free's shape and schema, to what request lacks
-// in row i of free, as [ResourceVector.Shortfall].
+// Shortfall sets row i of dst to [ResourceVector.Shortfall] in row i of free.
 func Shortfall(dst, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	if dst.shares(free) {
@@ -255,8 +251,8 @@ func Shortfall(dst, free *Matrix, request ResourceVector) {
 	}
 }
 
-// FailingColumns sets bit j of dst[i] when row i of free rejects request because of
-// column j, of at most 64.
+// FailingColumns sets bit j of dst[i] when row i of free rejects request in column j, of
+// at most 64.
 func FailingColumns(dst []uint64, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	if free.cols > 64 {
@@ -338,8 +334,7 @@ func transpose8(x uint64) uint64 {
 	return x ^ t ^ t<<28
 }
 
-// Rejections sets dst[j] to the number of selected rows of free that reject request
-// because of column j. A row that fails in two columns counts in both.
+// Rejections sets dst[j] to how many selected rows reject request in column j.
 func Rejections(dst []int, free *Matrix, request ResourceVector, rows *Mask) []int {
 	free.checkVector(request)
 	selected := selection(rows, free.rows)

@@ -9,7 +9,7 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-func TestLessEqualSum(t *testing.T) {
+func TestFitSumStrictFacts(t *testing.T) {
 	for _, test := range []struct {
 		v, a, b vec
 		want    bool
@@ -31,8 +31,10 @@ func TestLessEqualSum(t *testing.T) {
 		{vec{large}, vec{large}, vec{large}, true},
 		{vec{0.3}, vec{0.1}, vec{0.2}, true},
 	} {
-		if got := test.v.LessEqualSum(test.a, test.b); got != test.want {
-			t.Errorf("%v at most %v+%v: %v", test.v, test.a, test.b, got)
+		var fits vector.Mask
+		vector.FitSumStrict(&fits, matrixOf(3, test.a), matrixOf(3, test.b), test.v)
+		if fits.Any() != test.want {
+			t.Errorf("%v at most %v+%v: %v", test.v, test.a, test.b, !test.want)
 		}
 	}
 }
@@ -66,7 +68,9 @@ func checkFitSumStrict(t testing.TB, r *rand.Rand, rows, cols int) {
 		t.Fatalf("%d rows, want %d", dst.Len(), rows)
 	}
 	for i := range rows {
-		if want := request.LessEqualSum(a.Row(nil, i), b.Row(nil, i)); dst.Test(i) != want {
+		sum := a.Row(nil, i)
+		sum.Add(b.Row(nil, i))
+		if want := request.LessEqual(sum); dst.Test(i) != want {
 			t.Fatalf("row %d of %d: %v, want %v: %v at most %v+%v", i, rows, dst.Test(i), want, request, a.Row(nil, i), b.Row(nil, i))
 		}
 	}

@@ -224,7 +224,7 @@ func FuzzMatrixOps(f *testing.F) {
 					column[i] = p.value()
 					model.rows[i][j] = column[i]
 				}
-				m.SetColumn(j, column)
+				m.SetColumn(j, 0, column)
 			case 12:
 				if p.pick(4) > 0 {
 					continue

@@ -9,8 +9,7 @@ import (
 )
 
 // Mask is a set of rows, one bit each. The zero value is empty, of length 0. Copying the
-// value shares the bits; use [Mask.CopyFrom]. Methods panic when a row is out of range or
-// lengths differ. A Mask may be read concurrently while nobody writes.
+// value shares the bits; use [Mask.CopyFrom].
 type Mask struct {
 	words []uint64 // bits beyond rows are 0
 	rows  int
@@ -113,9 +112,6 @@ func (m *Mask) Test(r int) bool {
 
 // SetAll adds every row.
 func (m *Mask) SetAll() { m.fill(m.Len()) }
-
-// ClearAll removes every row.
-func (m *Mask) ClearAll() { clear(m.Words()) }
 
 // Count returns how many rows are in the set.
 func (m *Mask) Count() int {

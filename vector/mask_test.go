@@ -15,7 +15,7 @@ func TestMaskZeroValue(t *testing.T) {
 		t.Error("the zero mask is not empty")
 	}
 	m.SetAll()
-	m.ClearAll()
+	m.Reset(0)
 	m.And(&m, &m)
 	m.CopyFrom(new(vector.Mask))
 	if !m.Equal(vector.NewMask(0)) {
@@ -83,9 +83,9 @@ func TestMaskAgainstMap(t *testing.T) {
 		if set != rows {
 			t.Fatalf("%d rows: SetAll sets bits beyond the rows", rows)
 		}
-		m.ClearAll()
+		m.Reset(rows)
 		if m.Any() || m.Len() != rows {
-			t.Fatalf("%d rows: ClearAll leaves %d", rows, m.Count())
+			t.Fatalf("%d rows: Reset leaves %d", rows, m.Count())
 		}
 	}
 }

@@ -8,14 +8,10 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// Matrix holds the vectors of many entities: a row per entity (node, pod, queue), a
-// column per resource. It is stored by column, each contiguous, 64-byte aligned and
-// padded to a multiple of 64 rows. The zero value has no rows and columns; [Matrix.Reset]
-// gives it a shape. Every write moves the version and is kept in a bounded change log.
-//
-// Matrices are not copied by assignment. One may be read concurrently while nobody
-// writes. Methods panic when a row or column is out of range, a vector is longer than the
-// matrix is wide, or the matrix is read-only. Some 2^31 rows are the limit.
+// Matrix holds the vectors of many nodes, pods or queues: a row for each, and a column
+// per resource, contiguous and 64-byte aligned. [Matrix.Reset] gives the zero value a
+// shape. Every write moves the version and is kept in a bounded change log. Do not copy
+// it by assignment.
 type Matrix struct {
 	data    []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
 	lower32 []float32 // every element of data rounded down: half the bytes for Fit to read
@@ -112,7 +108,7 @@ func (m *Matrix) lower32Len(n int) int {
 
 // setSchema takes a schema for a matrix of cols columns.
 func (m *Matrix) setSchema(schema Schema, cols int) {
-	if schema == m.schema && (schema.IsZero() || cols == m.cols) {
+	if schema == m.schema && (schema == Schema{} || cols == m.cols) {
 		return
 	}
 	columns := schema.Columns()
@@ -211,18 +207,18 @@ func (m *Matrix) Column(j int) []float64 {
 	return m.data[j*m.stride:][:m.rows:m.rows]
 }
 
-// Elements returns all elements, for reading: j*[Matrix.Stride]+i is row i of column j.
+// Elements returns all elements, to read: j*Stride()+i is row i of column j.
 func (m *Matrix) Elements() []float64 { return m.data[:len(m.data):len(m.data)] }
 
-// Tame reports whether all elements of column j are known to be 0 or 2^-500 to 2^500 in
-// magnitude, so that a corrected reciprocal divides them exactly (docs/proofs.md).
+// Tame reports whether all of column j is known to be 0 or 2^-500 to 2^500 in magnitude,
+// so that a corrected reciprocal divides it exactly.
 func (m *Matrix) Tame(j int) bool {
 	m.checkColumn(j)
 	return !m.outOfRange[j]
 }
 
 // Slice returns rows lo to hi-1 as a read-only view, for other goroutines. lo is a
-// multiple of 64. It sees later writes to m and is valid until m's shape changes.
+// multiple of 64. It sees later writes to m until m's shape changes.
 func (m *Matrix) Slice(lo, hi int) *Matrix {
 	if lo < 0 || hi < lo || hi > m.rows {
 		panic(panicRow)
@@ -271,10 +267,9 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 	}
 }
 
-// AddToRow adds v to row i. What could not be taken back is an [*AmountError], and the
-// row stays as it was: NaN, infinite amounts and sums, and in an integral column an
-// amount that is not whole, or an amount or a sum of 2^53 or more. An element that is
-// infinite or NaN already stays so.
+// AddToRow adds v to row i. An [*AmountError] changes nothing: NaN, infinite amounts and
+// sums, and in an integral column an amount that is not whole, or an amount or a sum of
+// 2^53 or more. What is infinite or NaN already stays so.
 func (m *Matrix) AddToRow(i int, v ResourceVector) error {
 	m.checkWritable()
 	return m.addRow(i, v, 1)
@@ -371,20 +366,8 @@ func (m *Matrix) put(p int, x float64) {
 	}
 }
 
-// SetColumn sets column j to values. Every row counts as changed.
-func (m *Matrix) SetColumn(j int, values []float64) {
-	m.checkWritable()
-	m.checkColumn(j)
-	if len(values) != m.rows {
-		panic("vector: column has another number of rows")
-	}
-	copy(m.data[j*m.stride:][:m.rows], values)
-	m.inspect(j)
-	m.log.recordAll()
-}
-
-// SetColumnPart sets the rows from lo on of column j, to compute it in pieces.
-func (m *Matrix) SetColumnPart(j, lo int, values []float64) {
+// SetColumn sets the rows from lo on of column j; every row counts as changed.
+func (m *Matrix) SetColumn(j, lo int, values []float64) {
 	m.checkWritable()
 	m.checkColumn(j)
 	if lo < 0 || lo > m.rows || len(values) > m.rows-lo {
@@ -399,13 +382,8 @@ func (m *Matrix) SetColumnPart(j, lo int, values []float64) {
 	m.log.recordAll()
 }
 
-// inspect derives from its elements what is kept of column j besides them.
-func (m *Matrix) inspect(j int) {
-	m.outOfRange[j] = false
-	m.inspectPart(j, 0, m.rows)
-}
-
-// inspectPart is inspect for n elements; one that is out of range marks the column.
+// inspectPart derives from n elements of column j what is kept of them besides; one that is
+// out of range marks the column.
 func (m *Matrix) inspectPart(j, lo, n int) {
 	p := j*m.stride + lo
 	if kernel.Codes(m.lower32[p:][:n], m.data[p:][:n]) {
@@ -429,7 +407,7 @@ func (m *Matrix) appendRow(v ResourceVector) int {
 	return i
 }
 
-// RemoveRow removes row i. The last row takes its place; moved was its index, or -1.
+// RemoveRow removes row i. The last row, moved, takes its place; -1: it is i.
 func (m *Matrix) RemoveRow(i int) (moved int) {
 	m.checkWritable()
 	m.checkRow(i)
@@ -523,8 +501,8 @@ func (m *Matrix) widen(schema Schema, cols int) {
 	m.log.recordAll()
 }
 
-// CopyFrom makes m a copy of src with its schema. Copying again from the same source
-// costs only the rows that changed in between, and only those count as changed.
+// CopyFrom makes m a copy of src with its schema. From the same source again it costs the
+// rows that changed in between, and only those count as changed.
 func (m *Matrix) CopyFrom(src *Matrix) {
 	m.checkWritable()
 	m.copyFrom(src)

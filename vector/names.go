@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Names says which name each row of [Nodes] had at one time. It never changes, so it
-// needs no lock. A nil Names is empty.
+// Names are the names of [Nodes] at one time. They never change; nil is empty.
 type Names struct {
 	naming uint64 // of the directory
 	names  []string

@@ -10,20 +10,17 @@ import (
 )
 
 // Nodes is the cluster as one object: a row per node, with what it has (allocatable),
-// what its pods request (requested), and what is left (free = allocatable - requested),
-// which follows the other two.
+// what its pods request (requested), and the difference (free). A row takes 28 bytes per
+// column, and 8 more for scored amounts.
 //
 // Every row has a generation: a number of the caller that moves whenever the node or a
-// pod on it does, such as kube-scheduler's of a NodeInfo. In between a pod can be assumed
-// on a row ([Nodes.Assume]); a Set with a new generation replaces that.
+// pod on it does, such as kube-scheduler's of a NodeInfo. In between [Nodes.Assume] adds
+// pods; a Set with a new generation replaces what they made of the row.
 //
 // One goroutine writes. Others read copies ([Nodes.Snapshot]); of the Nodes that are
 // written they may call Len, Row, Name, Names and Current. Rows move when nodes are
 // deleted: look up by name again what you found in a copy. The zero value can only become
-// a copy. Nodes are not copied by assignment.
-//
-// A row takes 28 bytes per column, 8 more for scored amounts, and 8 for each column of
-// [Nodes.KeepReciprocals].
+// a copy.
 type Nodes struct {
 	mu    sync.RWMutex
 	names directory
@@ -48,14 +45,14 @@ const (
 	copiedNodes
 )
 
-// NodeAmounts are the amounts of a node. Shorter vectors are padded with zeros.
+// NodeAmounts are the amounts of a node.
 type NodeAmounts struct {
 	Allocatable ResourceVector // what the node has; +Inf is unlimited
 	Requested   ResourceVector // what its pods request
 	Scored      ResourceVector // what scores count as requested; nil: Requested
 }
 
-// PodAmounts are the amounts of a pod. Shorter vectors are padded with zeros.
+// PodAmounts are the amounts of a pod.
 type PodAmounts struct {
 	Requested ResourceVector // what is subtracted from what the node has free
 	Scored    ResourceVector // what scores count as requested; nil: Requested
@@ -161,8 +158,8 @@ func (n *Nodes) Name(row int) string {
 	return n.names.name(row)
 }
 
-// Names returns the names and rows as they are now, to be looked up without a lock. The
-// pointer stays the same until a row comes, goes or moves: compare it with yours.
+// Names returns the names as they are now, for lookups without a lock. The pointer stays
+// the same until a row comes, goes or moves.
 func (n *Nodes) Names() *Names {
 	n.rlock()
 	defer n.mu.RUnlock()
@@ -182,7 +179,7 @@ func (n *Nodes) Current(name string, generation int64) bool {
 	return ok && n.names.rows[row].current(generation)
 }
 
-// Allocatable returns what the nodes have. Matrices of n are read-only and follow it.
+// Allocatable returns what the nodes have, read-only as all matrices of n.
 func (n *Nodes) Allocatable() *Matrix {
 	return &n.allocatable
 }
@@ -200,7 +197,7 @@ func (n *Nodes) Scored() *Matrix {
 	return &n.scored
 }
 
-// Free returns allocatable - requested, negative where a node is over-subscribed.
+// Free returns allocatable - requested, negative where that is more.
 func (n *Nodes) Free() *Matrix {
 	return &n.free
 }
@@ -214,12 +211,10 @@ func (n *Nodes) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 }
 
 // Set writes the row of name and appends one for a new name. With the generation that the
-// row has already it costs one map lookup, writes nothing, and changed is false. Matrices
-// in which the row stays what it was do not count as changed.
-//
-// With an error, an [*AmountError], nothing has changed: allocatable must not be NaN or
-// -Inf, requested and scored must be finite and below 2^53, and in an integral column all
-// must be whole.
+// row has already it costs one map lookup, and changed is false. Matrices in which the
+// row stays what it was do not change. An [*AmountError] changes nothing: allocatable
+// that is NaN or -Inf, requested or scored not finite or from 2^53 on, any not whole in
+// an integral column.
 func (n *Nodes) Set(name string, generation int64, amounts NodeAmounts) (row int, changed bool, err error) {
 	n.lock()
 	defer n.mu.Unlock()
@@ -404,10 +399,9 @@ func (n *Nodes) Widen(schema Schema, cols int) {
 	n.refresh()
 }
 
-// Assume adds a pod to a row: its amounts are requested there, and no longer free.
-// Whether it fits is not asked. With an error, an [*AmountError], nothing has changed:
-// NaN or infinite amounts, a sum of 2^53 or more in any column, and an amount that is not
-// whole in an integral one. So a pod of whole amounts can be forgotten exactly.
+// Assume adds a pod to a row, whether it fits or not: its amounts are requested, and no
+// longer free. An [*AmountError] changes nothing: amounts not finite, sums of 2^53 or
+// more, amounts not whole in an integral column. So whole amounts are forgotten exactly.
 func (n *Nodes) Assume(row int, pod PodAmounts) error { return n.move(row, pod, 1) }
 
 // Forget takes a pod off a row: the reverse of [Nodes.Assume], with its errors.
@@ -426,7 +420,7 @@ func (n *Nodes) move(row int, pod PodAmounts, sign float64) error {
 	return nil
 }
 
-// AssumeAll assumes pods[i] on rows[i], all or, with an error, none. Rows may repeat.
+// AssumeAll assumes pods[i] on rows[i], all or none. Rows may repeat.
 func (n *Nodes) AssumeAll(rows []int32, pods []PodAmounts) error { return n.moveAll(rows, pods, 1) }
 
 // ForgetAll takes a gang off again: the reverse of [Nodes.AssumeAll].
@@ -548,9 +542,8 @@ func (n *Nodes) moved(row int) {
 	n.log.record(row)
 }
 
-// Snapshot makes dst, zero Nodes or a copy, a copy of n, reciprocals aside. Only rows
-// that changed since the last time are copied, and only those count as changed in dst.
-// Nobody may read dst meanwhile.
+// Snapshot makes dst, zero Nodes or a copy, a copy of n without reciprocals. Only rows
+// that changed are copied, and count as changed. Nobody may read dst meanwhile.
 func (n *Nodes) Snapshot(dst *Nodes) {
 	if n == dst {
 		panic(panicDstInput)

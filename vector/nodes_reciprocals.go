@@ -18,10 +18,9 @@ type reciprocals struct {
 	version uint64 // of the allocatable amounts
 }
 
-// KeepReciprocals keeps the reciprocals of allocatable of some columns up to date, for a
-// division per row written. A scorer asks once, when it is bound, maybe while others
-// read. [NormalizedSumRows] and [DominantResourceRows] use them when all columns are
-// kept. A Snapshot does not take over what its source keeps.
+// KeepReciprocals keeps reciprocals of columns of allocatable up to date, 8 bytes each. A
+// scorer asks once, when it is bound, maybe while others read. [NormalizedSumRows] and
+// [DominantResourceRows] are faster where all columns have them.
 func (n *Nodes) KeepReciprocals(columns ...int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,10 +66,9 @@ func newReciprocals(m *Matrix, keeps func(j int) bool) *reciprocals {
 	return r
 }
 
-// Reciprocals returns the reciprocals of allocatable in column j, nil unless they are
-// kept: 1/x rounded for x from 2^-400 to 2^400, 0 for 0 and finite negative numbers, NaN
-// for others. whole says that all amounts are known to be whole, from 0 to 2^44. It is
-// for reading, and valid until n is written.
+// Reciprocals returns 1/x, rounded, for allocatable x of 2^-400 to 2^400 in column j, 0
+// for 0 and finite negative x, NaN for others; nil unless they are kept. whole says that
+// all amounts are known to be whole, from 0 to 2^44. It is valid until n is written.
 func (n *Nodes) Reciprocals(j int) (column []float64, whole bool) {
 	r := n.reciprocals.Load()
 	if r == nil || uint(j) >= uint(len(r.columns)) || r.columns[j] == nil {

@@ -706,7 +706,7 @@ func TestNodesPanics(t *testing.T) {
 // The zero value is empty, and becomes a copy.
 func TestNodesZero(t *testing.T) {
 	var n, dst vector.Nodes
-	if _, ok := n.Row("a"); ok || n.Len() != 0 || n.Free().Cols() != 0 || !n.Free().Schema().IsZero() || n.Names().Len() != 0 || n.Current("a", 0) || n.Free().Rows() != 0 {
+	if _, ok := n.Row("a"); ok || n.Len() != 0 || n.Free().Cols() != 0 || n.Free().Schema() != none || n.Names().Len() != 0 || n.Current("a", 0) || n.Free().Rows() != 0 {
 		t.Error("the zero value is not empty")
 	}
 	for range n.All() {

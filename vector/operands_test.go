@@ -121,7 +121,7 @@ func load(m *vector.Matrix, rows, cols int, pool []float64, r *rand.Rand, reuse 
 		for i, v := range reuse {
 			column[i] = v[j]
 		}
-		m.SetColumn(j, column)
+		m.SetColumn(j, 0, column)
 	}
 	return reuse
 }

@@ -1,10 +1,8 @@
 package vector
 
-// Overlay tries changes on a private copy of a matrix and takes them back, for preemption
-// and consolidation. [Overlay.Rollback] restores the old bits of the rows touched, so
-// nothing drifts. A worker keeps one and resets it once per snapshot. The zero value
-// holds an empty matrix. It is for one goroutine; several may share a source that nobody
-// writes.
+// Overlay tries changes on a private copy of a matrix and takes them back to the bit, for
+// preemption and consolidation. A worker keeps one and resets it once per snapshot. The
+// zero value holds an empty matrix. It is for one goroutine.
 type Overlay struct {
 	matrix  Matrix
 	rows    []int32   // journal: the rows changed, oldest first
@@ -29,7 +27,7 @@ func NewOverlay(src *Matrix) *Overlay {
 	return o
 }
 
-// Reset drops changes and marks and makes o an overlay of a copy of src. From the same
+// Reset makes o an overlay of a copy of src, without changes and marks. From the same
 // source again it costs the rows that changed in between.
 func (o *Overlay) Reset(src *Matrix) {
 	o.Rollback(Mark{})
@@ -100,9 +98,8 @@ func (o *Overlay) Mark() Mark {
 	return Mark{changes: len(o.rows), stage: o.stage}
 }
 
-// Rollback takes back every change since mark; the zero Mark all of them. It panics when
-// the mark is void: taken before the last Reset, or at a point that was rolled back
-// itself.
+// Rollback takes back every change since mark; the zero Mark all of them. It panics for a
+// mark from before the last Reset, or from a point rolled back itself.
 func (o *Overlay) Rollback(mark Mark) {
 	n := mark.changes
 	if mark != (Mark{}) && (mark.stage < o.began || n > len(o.rows) || n > 0 && o.stages[n-1] >= mark.stage) {

@@ -93,7 +93,7 @@ func TestPanics(t *testing.T) {
 		large       = "vector: matrix is too large"
 		short       = "vector: destination is shorter than the matrix has rows"
 		input       = "vector: destination is the input"
-		columnRows  = "vector: column has another number of rows"
+		columnRows  = "vector: part of a column is out of range"
 		fewMasks    = "vector: fewer masks than requests"
 		wide        = "vector: more than 64 columns"
 		offsets     = "vector: offsets do not ascend within the rows"
@@ -151,9 +151,10 @@ func TestPanics(t *testing.T) {
 		{"AddToRow vector", long, func(f *fixture) { _ = f.m.AddToRow(0, three) }},
 		{"SubFromRow row", row, func(f *fixture) { _ = f.m.SubFromRow(3, nil) }},
 		{"SubFromRow vector", long, func(f *fixture) { _ = f.m.SubFromRow(0, three) }},
-		{"SetColumn column", column, func(f *fixture) { f.m.SetColumn(2, make([]float64, 3)) }},
-		{"SetColumn fewer", columnRows, func(f *fixture) { f.m.SetColumn(0, make([]float64, 2)) }},
-		{"SetColumn more", columnRows, func(f *fixture) { f.m.SetColumn(0, make([]float64, 4)) }},
+		{"SetColumn column", column, func(f *fixture) { f.m.SetColumn(2, 0, make([]float64, 3)) }},
+		{"SetColumn below", columnRows, func(f *fixture) { f.m.SetColumn(0, -1, make([]float64, 2)) }},
+		{"SetColumn above", columnRows, func(f *fixture) { f.m.SetColumn(0, 4, nil) }},
+		{"SetColumn more", columnRows, func(f *fixture) { f.m.SetColumn(0, 1, make([]float64, 3)) }},
 		{"AppendRow", long, func(f *fixture) { f.m.AppendRow(three) }},
 		{"AppendRow, zero matrix", long, func(f *fixture) { f.empty.AppendRow(vec{1}) }},
 		{"RemoveRow", row, func(f *fixture) { f.m.RemoveRow(3) }},
@@ -166,7 +167,7 @@ func TestPanics(t *testing.T) {
 		{"view SetRow", readOnly, func(f *fixture) { f.view.SetRow(0, nil) }},
 		{"view AddToRow", readOnly, func(f *fixture) { _ = f.view.AddToRow(0, nil) }},
 		{"view SubFromRow", readOnly, func(f *fixture) { _ = f.view.SubFromRow(0, nil) }},
-		{"view SetColumn", readOnly, func(f *fixture) { f.view.SetColumn(0, make([]float64, 3)) }},
+		{"view SetColumn", readOnly, func(f *fixture) { f.view.SetColumn(0, 0, make([]float64, 3)) }},
 		{"view AppendRow", readOnly, func(f *fixture) { f.view.AppendRow(nil) }},
 		{"view RemoveRow", readOnly, func(f *fixture) { f.view.RemoveRow(0) }},
 		{"view Resize", readOnly, func(f *fixture) { f.view.Resize(1) }},

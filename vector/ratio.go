@@ -96,15 +96,14 @@ func (m *Matrix) rowDominantResource(i int, total ResourceVector) float64 {
 	return share
 }
 
-// NormalizedSumRows sets dst[i] to the normalized sum of row i of m over row i of total.
-// It is faster where total is what [Nodes] have and they keep all reciprocals.
+// NormalizedSumRows is [NormalizedSum] of each row over the same row of total.
 func NormalizedSumRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
 	kernel.NormalizedSumRows(dst, m.data, m.stride, total.data, m.reciprocalsOf(total), total.stride, m.cols)
 }
 
-// DominantResourceRows is [NormalizedSumRows] for the dominant share.
+// DominantResourceRows is [DominantResource], row by row over total.
 func DominantResourceRows(dst []float64, m, total *Matrix) {
 	checkSameRows(m, total)
 	dst = m.checkDst(dst)
@@ -121,7 +120,7 @@ func Copies(dst []int64, free *Matrix, request ResourceVector) {
 	plan.Copies(dst[:free.rows], free.data, free.stride, 0)
 }
 
-// SumCopies returns the sum of [Copies] over the selected rows, at most math.MaxInt64.
+// SumCopies returns the sum of [Copies] over rows, at most math.MaxInt64.
 func SumCopies(free *Matrix, request ResourceVector, rows *Mask) int64 {
 	free.checkVector(request)
 	selected := selection(rows, free.rows)

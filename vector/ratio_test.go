@@ -116,7 +116,7 @@ func TestRatiosNearTheEdge(t *testing.T) {
 				}
 				column[i] = x
 			}
-			m.SetColumn(0, column)
+			m.SetColumn(0, 0, column)
 			request := vec{total}
 			vector.NormalizedSum(sums, m, request)
 			vector.DominantResource(shares, m, request)

@@ -54,8 +54,8 @@ func sum4Columns(dst ResourceVector, m *Matrix, columns *[4]int) {
 	dst[columns[0]], dst[columns[1]], dst[columns[2]], dst[columns[3]] = a, b, c, d
 }
 
-// MaxColumns sets dst to the greatest amount of each column over the selected rows. NaN
-// is ignored; with nothing left it is -Inf; a zero is +0.
+// MaxColumns sets dst to the greatest amount of each column over the selected rows, never
+// NaN or -0; with nothing left it is -Inf.
 func MaxColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
@@ -92,7 +92,7 @@ func sumColumn(column []float64, selected []uint64) float64 {
 	return sum
 }
 
-// WeightedSum sets dst[i] to the sum of row i of m times weights, in order from +0, each
+// WeightedSum sets dst[i] to the sum of row i times weights, in order from +0, each
 // product rounded before it is added. Columns of weight 0 are not read.
 func WeightedSum(dst []float64, m *Matrix, weights ResourceVector) {
 	dst = m.checkDst(dst)
@@ -125,12 +125,11 @@ func (m *Matrix) weightedSumByRow(dst []float64, weights ResourceVector) {
 	}
 }
 
-// Offsets says where groups of rows stand one after the other, such as the devices of
-// each node: group k is the rows Offsets[k] to Offsets[k+1]-1, maybe none. They ascend.
+// Offsets says where groups of rows stand, such as the devices of each node: group k is
+// the rows Offsets[k] to Offsets[k+1]-1, maybe none.
 type Offsets []int32
 
-// SegmentSum sets row k of dst to the sum of group k of the rows of m, added in order
-// from +0. Sum scattered rows with [SumColumns] and a mask per group.
+// SegmentSum sets row k of dst to the sum of group k of m, in order from +0.
 func SegmentSum(dst, m *Matrix, offsets Offsets) {
 	groups := max(len(offsets)-1, 0)
 	if _, ok := kernel.Groups(offsets, m.Rows()); !ok {
@@ -148,6 +147,7 @@ func SegmentSum(dst, m *Matrix, offsets Offsets) {
 		// Storage is reused: beyond the groups it may hold anything, and kernels read it as 0.
 		clear(dst.data[j*dst.stride:][groups:dst.stride])
 		clear(dst.lower32[j*dst.stride:][groups:dst.stride])
-		dst.inspect(j)
+		dst.outOfRange[j] = false
+		dst.inspectPart(j, 0, dst.rows)
 	}
 }

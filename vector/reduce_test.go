@@ -78,7 +78,7 @@ func TestSumColumnsInOrder(t *testing.T) {
 	for cols := range 10 {
 		m := vector.NewMatrix(none, 3, cols)
 		for j := range cols {
-			m.SetColumn(j, []float64{1, 0x1p53, -0x1p53})
+			m.SetColumn(j, 0, []float64{1, 0x1p53, -0x1p53})
 		}
 		for j, got := range vector.SumColumns(nil, m, nil) {
 			if got != 0 { // 1 + 2^53 loses the 1

@@ -5,9 +5,8 @@ import (
 	"unique"
 )
 
-// Schema identifies what the columns of a matrix mean. Two schemas are equal (==) exactly
-// when they were made from equal columns. The zero Schema means none: operands are then
-// checked by width only. A vectormap.ResourceVectorMap has one.
+// Schema identifies the columns of a matrix. Two are equal (==) exactly when made from
+// equal columns. Operands with the zero Schema are checked by width only.
 type Schema struct {
 	last unique.Handle[schemaColumns]
 }
@@ -38,7 +37,7 @@ func (s Schema) Append(columns ...SchemaColumn) Schema {
 	}
 	// A group that has room is filled up: how a schema was made does not matter.
 	group := schemaColumns{before: s}
-	if !s.IsZero() {
+	if s != (Schema{}) {
 		if last := s.last.Value(); last.n < len(last.columns) {
 			group = last
 		}
@@ -53,13 +52,10 @@ func (s Schema) Append(columns ...SchemaColumn) Schema {
 	return Schema{unique.Make(group)}
 }
 
-// IsZero reports whether s is the zero Schema.
-func (s Schema) IsZero() bool { return s == Schema{} }
-
 // each calls f for the columns, in order, until it returns false, and reports
 // whether it never did.
 func (s Schema) each(f func(c SchemaColumn) bool) bool {
-	if s.IsZero() {
+	if s == (Schema{}) {
 		return true
 	}
 	// The first columns are in the group furthest back.
@@ -94,5 +90,5 @@ func (s Schema) Names() iter.Seq[string] {
 
 // compatible reports whether operands with these schemas may meet.
 func compatible(a, b Schema) bool {
-	return a == b || a.IsZero() || b.IsZero()
+	return a == b || a == Schema{} || b == Schema{}
 }

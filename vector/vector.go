@@ -6,17 +6,15 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// ResourceVector is one entity's amounts, such as a node's idle resources or a pod's
-// request: element i is the amount of resource i, in that resource's unit. It is a plain
-// slice: a []float64 converts for free, and copying the value shares the elements.
-// Lengths may differ between operands: a missing element counts as 0. Only Clone, a
-// growing Add, Sub or SetMax, and Shortfall with a short dst allocate. The operations are
-// KAI-Scheduler's ("Vectorizing Resource Representation", 2025).
+// ResourceVector is one entity's amounts, such as a pod's request: element i is of
+// resource i, and one that is missing counts as 0. Copying the value shares the elements.
+// Only Clone, a growing Add, Sub or SetMax, and Shortfall with a short dst allocate. The
+// operations are KAI-Scheduler's ("Vectorizing Resource Representation", 2025).
 type ResourceVector []float64
 
-// LessEqual reports whether every element of v is at most the same element of other,
-// exactly. It is the strict rule: an element that is 0 in v counts, so a negative one in
-// other rejects. NaN on either side rejects; +Inf in other is unlimited.
+// LessEqual reports whether every element of v is at most the same one of other: the
+// strict rule. An element that is 0 in v counts, so a negative one in other rejects. NaN
+// rejects.
 func (v ResourceVector) LessEqual(other ResourceVector) bool {
 	// !(x <= y), and not x > y, rejects a NaN on either side.
 	n := min(len(v), len(other))
@@ -39,9 +37,8 @@ func (v ResourceVector) LessEqual(other ResourceVector) bool {
 }
 
 // FitsIn reports whether a request v fits into free: every positive element is at most
-// the same element of free. What is not requested never rejects, even where free is
-// negative: kube-scheduler's rule. NaN in v rejects, and so does NaN in free where v
-// requests.
+// free's. What is not requested never rejects, even where free is negative:
+// kube-scheduler's rule. NaN in v rejects, and in free where v requests.
 func (v ResourceVector) FitsIn(free ResourceVector) bool {
 	n := min(len(v), len(free))
 	for i, x := range v[:n] {
@@ -57,21 +54,10 @@ func (v ResourceVector) FitsIn(free ResourceVector) bool {
 	return true
 }
 
-// FitsInSum is FitsIn for a+b, such as idle plus releasing, each sum rounded once.
+// FitsInSum is FitsIn for a+b, idle plus releasing, each sum rounded once.
 func (v ResourceVector) FitsInSum(a, b ResourceVector) bool {
 	for i, x := range v {
 		if !(x <= 0 || x <= a.Get(i)+b.Get(i)) {
-			return false
-		}
-	}
-	return true
-}
-
-// LessEqualSum is LessEqual for a+b, each sum rounded once.
-func (v ResourceVector) LessEqualSum(a, b ResourceVector) bool {
-	// The strict rule also asks about elements that v does not have.
-	for i := range max(len(v), len(a), len(b)) {
-		if !(v.Get(i) <= a.Get(i)+b.Get(i)) {
 			return false
 		}
 	}
@@ -94,8 +80,7 @@ func (v *ResourceVector) Sub(other ResourceVector) {
 	}
 }
 
-// SetMax raises each element of v to the same element of other where that is greater, and
-// grows v as [ResourceVector.Add] does. A NaN in other never wins.
+// SetMax raises elements of v to greater ones of other. v grows as in Add.
 func (v *ResourceVector) SetMax(other ResourceVector) {
 	s := v.grown(len(other))
 	for i, x := range other {
@@ -107,9 +92,6 @@ func (v *ResourceVector) SetMax(other ResourceVector) {
 
 // grown makes v at least n elements long and returns it.
 func (v *ResourceVector) grown(n int) ResourceVector {
-	if v == nil {
-		panic("vector: pointer to the vector is nil")
-	}
 	if len(*v) < n {
 		s := make(ResourceVector, n)
 		copy(s, *v)
@@ -159,8 +141,7 @@ func (v ResourceVector) IsZero() bool {
 	return true
 }
 
-// NormalizedSum returns the sum of v[i]/total[i] over total[i] > 0, in index order.
-// Indices missing on either side contribute nothing.
+// NormalizedSum returns the sum of v[i]/total[i] over total[i] > 0, in order.
 func (v ResourceVector) NormalizedSum(total ResourceVector) float64 {
 	n := min(len(v), len(total))
 	sum := 0.0
@@ -172,9 +153,8 @@ func (v ResourceVector) NormalizedSum(total ResourceVector) float64 {
 	return sum
 }
 
-// DominantResource returns the dominant share of v: the greatest v[i]/total[i] over
-// total[i] > 0, at least 0 (Ghodsi et al., Dominant Resource Fairness, NSDI 2011). NaN
-// shares are ignored.
+// DominantResource returns the greatest v[i]/total[i] over total[i] > 0, at least 0: the
+// dominant share (Ghodsi et al., NSDI 2011). NaN is ignored.
 func (v ResourceVector) DominantResource(total ResourceVector) float64 {
 	share, _ := v.DominantResourceIndex(total)
 	return share
@@ -195,10 +175,9 @@ func (v ResourceVector) DominantResourceIndex(total ResourceVector) (share float
 }
 
 // CopiesFit returns how many copies of the request v fit into free together: the least
-// floor(free[i]/v[i]) over positive v[i], at least 0. It is the exact integer quotient
-// when both amounts are integers below 2^53 (docs/proofs.md), and at most math.MaxInt64,
-// which a request of nothing and unlimited room give. NaN in v, or in free where v is
-// positive, gives 0; an infinite request fits only infinite room.
+// floor(free[i]/v[i]) over positive v[i], exact for integers below 2^53 (docs/proofs.md),
+// from 0 to math.MaxInt64, which a request of nothing gives. A NaN gives 0 where FitsIn
+// rejects it. An infinite request fits only infinite room.
 func (v ResourceVector) CopiesFit(free ResourceVector) int64 {
 	// Rounding down once, at the end, gives the same: the least quotient has the least floor.
 	least := math.Inf(1)
@@ -209,9 +188,8 @@ func (v ResourceVector) CopiesFit(free ResourceVector) int64 {
 }
 
 // Shortfall sets dst to what the request v lacks in free, per index: v[i]-free[i] where
-// that and v[i] are positive, else 0, and +Inf where a NaN rejects. It is all zeros
-// exactly when [ResourceVector.FitsIn] is true. dst is returned with v's length; it may
-// be v. vectormap's Explain says it in words.
+// that and v[i] are positive, else 0, and +Inf where a NaN rejects. It has v's length;
+// dst may be v.
 func (v ResourceVector) Shortfall(dst, free ResourceVector) ResourceVector {
 	dst = resized(dst, len(v))
 	for i, x := range v {

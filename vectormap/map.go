@@ -258,7 +258,7 @@ func (m *ResourceVectorMap) Widen(x interface {
 	switch {
 	case s == m.Schema():
 		return nil
-	case s.IsZero() && x.Cols() <= m.Len(), slices.Contains(m.ancestors, s):
+	case s == (vector.Schema{}) && x.Cols() <= m.Len(), slices.Contains(m.ancestors, s):
 		x.Widen(m.schema, m.Len())
 		return nil
 	}

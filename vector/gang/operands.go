@@ -12,7 +12,7 @@ func checkSame(a, b *vector.Matrix) {
 	if a.Cols() != b.Cols() {
 		panic("gang: matrices have different widths")
 	}
-	if a.Schema() != b.Schema() && !a.Schema().IsZero() && !b.Schema().IsZero() {
+	if a.Schema() != b.Schema() && a.Schema() != (vector.Schema{}) && b.Schema() != (vector.Schema{}) {
 		panic("gang: matrices have different schemas")
 	}
 }

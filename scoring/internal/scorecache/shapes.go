@@ -141,7 +141,7 @@ func (s *shape) clean() {
 	for b := range s.dirty.All() {
 		s.cleanBlock(b)
 	}
-	s.dirty.ClearAll()
+	s.dirty.Reset(s.dirty.Len())
 }
 
 // cleanBlock finds the best place of a block. ArgMax returns the first of equals, as the

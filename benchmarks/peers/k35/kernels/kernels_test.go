@@ -33,7 +33,7 @@ func newColumns(r peer.Random, rows, cols int, amount func() float64) *columns {
 			column[i] = amount()
 		}
 		c.columns = append(c.columns, column)
-		c.matrix.SetColumn(j, column)
+		c.matrix.SetColumn(j, 0, column)
 	}
 	for i := range rows {
 		c.rows = append(c.rows, c.matrix.Row(nil, i))

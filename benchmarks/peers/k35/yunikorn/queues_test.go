@@ -326,7 +326,7 @@ func BenchmarkTree(b *testing.B) {
 	list.Equal = "verdicts"
 	list.Remark = "there is no question there that other packages can ask and that changes nothing"
 	list.Their = func(int) {
-		admitted.ClearAll()
+		admitted.Reset(admitted.Len())
 		for i, queue := range queues {
 			if ask(queue, demands[i]) {
 				admitted.Set(i)
