@@ -29,6 +29,7 @@ const (
 	ReasonNoQuota         Reason = "NoQuota"         // the queue at Level has no quota for the card, or for cpu or memory
 	ReasonNotTogether     Reason = "NotTogether"     // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
 	ReasonUnreadableQuota Reason = "UnreadableQuota" // the quota of the queue at Level for the card can't be read
+	ReasonTooLarge        Reason = "TooLarge"        // no limit is in the way, but a sum of the tree would reach 2^53; Limit is the most that Level's may come to
 )
 
 // Event reports whether Volcano's design has an event of the reason's name. A plugin records

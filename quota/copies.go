@@ -10,9 +10,10 @@ type Fits struct {
 }
 
 // JobCopies counts how many copies of a job, each a new job, would be reserved now, one
-// after the other as by [Ledger.ReserveMany], and says what stops the next one. Only limits
-// count: a sum may reach 2^53. The work doesn't grow with the number of copies. A job that
-// another queue has is an [ErrConflict].
+// after the other as by [Ledger.ReserveMany], and says what stops the next one. Where no
+// limit stops them, but a sum would after more than a thousand ([ReasonTooLarge]), they are
+// [Unlimited]. The work doesn't grow with the number of copies. A job that another queue
+// has is an [ErrConflict].
 func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	l.serves(job.owner)
 	l.rlock()

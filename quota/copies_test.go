@@ -122,7 +122,8 @@ func TestCopiesMillions(t *testing.T) {
 		w := newWorld(t, Config{AnyMix: anyMix}, "q", fmt.Sprintf("cpu:inf A:%d B:%d C:1000000 H:3000000", int64(most), int64(most)))
 		w.want(w.reserve("j", "q", "A:1000000"), "yes")
 		w.want(w.copies(w.task("x", "y", "q", "A:1")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
-		w.want(w.copies(w.job("x", "q", "A:1 cpu:1000")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
+		w.want(w.copies(w.job("x", "q", "A:1 cpu:1")), fmt.Sprintf("%d, then Scalar 0 of %d at q", int64(most)-1000000, int64(most)*1000))
+		w.want(w.copies(w.job("x", "q", "A:1 cpu:1000")), "9007199254, then CPU 740991 of 9007199254740991 at q")
 		w.want(w.reserve("k", "q", "C|H:2000000"), "yes")
 		want := map[bool]string{false: "3000000, then Scalar 0 of 3000000000 at q", true: "4000000, then Scalar 0 of 1000000000 at q"}
 		w.want(w.copies(w.task("x", "k", "q", "C|H:1")), want[anyMix])
@@ -132,14 +133,16 @@ func TestCopiesMillions(t *testing.T) {
 // TestCopiesLarge: amounts of which a few, or one, come to 2^53, where nothing limits
 // them and where something else does. The test ends.
 func TestCopiesLarge(t *testing.T) {
-	for _, mem := range []string{"64", "8388607"} { // in GiB
+	for _, c := range []struct{ mem, copies string }{{"64", "unlimited yes"}, {"8388607", "1, then Memory 1073741823 of 9007199254740991 at r"}} { // in GiB
 		w := newWorld(t, Config{}, "q", "mem:inf cpu:inf A:2000000 B:inf", "r", "mem:inf A:inf B:inf")
-		w.want(w.copies(w.task("x", "y", "r", "mem:"+mem)), "unlimited yes")
-		w.want(w.copies(w.job("x", "r", "mem:"+mem)), "unlimited yes")
-		w.want(w.copies(w.task("x", "y", "r", "A|B:9007199254740 mem:"+mem)), "unlimited yes")
-		w.want(w.copies(w.task("x", "y", "q", "cpu:9007199254740 A:1 mem:"+mem)), "2000000, then Scalar 0 of 2000000000 at q")
-		w.want(w.copies(w.job("x", "q", "cpu:9007199254740 A:1 mem:"+mem)), "2000000, then Scalar 0 of 2000000000 at q")
-		w.want(w.reserve("j", "r", "mem:"+mem), "yes")
-		w.want(w.copies(w.task("x", "j", "r", "mem:"+mem)), "unlimited yes")
+		w.want(w.copies(w.task("x", "y", "r", "mem:"+c.mem)), c.copies)
+		w.want(w.copies(w.job("x", "r", "mem:"+c.mem)), c.copies)
+		w.want(w.copies(w.task("x", "y", "q", "cpu:9007199254740 A:1 mem:"+c.mem)), "1, then CPU 991 of 9007199254740991 at q")
+		w.want(w.copies(w.job("x", "q", "cpu:9007199254740 A:1 mem:"+c.mem)), "1, then CPU 991 of 9007199254740991 at q")
+		w.want(w.reserve("j", "r", "mem:"+c.mem), "yes")
+		w.want(w.copies(w.task("x", "j", "r", "mem:"+c.mem)), c.copies)
 	}
+	w := newWorld(t, Config{}, "r", "A:inf B:inf")
+	w.want(w.copies(w.task("x", "y", "r", "A|B:9007199254740")), "1, then Scalar 991 of 9007199254740991 at r")
+	w.want(w.copies(w.job("x", "r", "A|B:9007199254740")), "2, then Scalar 991 of 9007199254740991 at r")
 }

@@ -15,7 +15,7 @@ import (
 
 // do carries out one line of a case and says what came of it:
 //
-//	reserve j q A:4          "yes", "repeat", "conflict", "overflow", or reason, room, limit and level
+//	reserve j q A:4          "yes", "repeat", "conflict", or reason, room, limit and level
 //	resize j q A:4           the same
 //	probe q A:4              the same, for Enqueueable of another job
 //	may 1 j q A|B:1          the cards with room, or as above
@@ -41,8 +41,6 @@ func (w *world) do(line string) string {
 		switch {
 		case strings.HasPrefix(s, ErrConflict.Error()):
 			return "conflict"
-		case strings.HasPrefix(s, ErrOverflow.Error()):
-			return "overflow"
 		}
 		return s
 	}
@@ -64,7 +62,7 @@ func (w *world) do(line string) string {
 			whys = append(whys, o.Resource+" "+map[Reason]string{
 				"": "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", ReasonFirmElsewhere: "firm",
 				ReasonNotOnNode: "node", ReasonHoldTooLarge: "hold", ReasonNoQuota: "none", ReasonNotTogether: "together",
-				ReasonUnreadableQuota: "unreadable",
+				ReasonUnreadableQuota: "unreadable", ReasonTooLarge: "too large",
 			}[o.Why])
 		}
 		return strings.Join(whys, ", ")
@@ -663,24 +661,40 @@ func TestEnforceGuarantee(t *testing.T) {
 	w.want(w.probe("b", "A:10"), "yes")
 }
 
-// Sums stay below 2^53; questions are answered by the limits alone.
+// The sums of a tree stay below 2^53, but no queue stops another one.
 func TestOverflow(t *testing.T) {
 	const most = "9007199254740991m"
-	large := func(steps string) string { return strings.ReplaceAll(steps, "MOST", most) }
+	large := func(steps string) string {
+		return strings.NewReplacer("MOST", most, "HALF", "4503599627370495m").Replace(steps)
+	}
 	for _, c := range []decisionCase{
 		{"holds", Config{}, []string{"org", "", "p < org", "cpu:inf A:inf", "q < org", "cpu:inf A:inf"}, large(`
 			reserve j p cpu:MOST A:MOST = yes
-			reserve k q cpu:1m = overflow
-			reserve k q A:1m = overflow
-			reserve k q A|B:1m = overflow
-			probe q A:MOST cpu:MOST = yes`)},
+			reserve k q cpu:HALF A:HALF = yes
+			reserve l q cpu:1m = CPU 0 of 4503599627370495 at q
+			reserve l q A:1m = Scalar 0 of 4503599627370495 at q
+			reserve l q A|B:1m = Scalar 0 of 4503599627370495 at q
+			probe q A:1m = Scalar 0 of 4503599627370495 at q
+			reserve m p A:1m = Scalar -4503599627370495 of 9007199254740991 at org`)},
+		{"too much for the rest", Config{}, []string{"org", "", "p < org", "A:inf", "q < org", "A:inf"}, large(`
+			reserve k q A:1 = yes
+			probe p A:MOST = Scalar 9007199254739991 of 9007199254740991 at org
+			reserve j p A:MOST = Scalar 9007199254739991 of 9007199254740991 at org
+			commit 1 j p A:MOST = Scalar 9007199254739991 of 9007199254740991 at org
+			gang j p A:MOST = Scalar 9007199254739991 of 9007199254740991 at org
+			reserve l q A:1 = yes`)},
 		{"charges", Config{}, []string{"q", "cpu:inf A:inf"}, large(`
 			commit 1 x q cpu:MOST A:MOST = A
-			commit 2 y q cpu:1m = overflow
-			commit 2 y q A:1m = overflow
-			gang y q cpu:0, A:1m = overflow
-			may 2 y q A:1m = A
+			commit 2 y q cpu:1m = CPU 0 of 9007199254740991 at q
+			commit 2 y q A:1m = Scalar 0 of 9007199254740991 at q
+			gang y q cpu:0, A:1m = Scalar 0 of 9007199254740991 at q
+			may 2 y q A:1m = Scalar 0 of 9007199254740991 at q
+			why 2 y q A:1m = A too large
 			reserve x q cpu:MOST A:MOST = yes`)},
+		{"what is left goes on another card", Config{}, []string{"q", "A:inf B:inf"}, large(`
+			reserve j q A:MOST = yes
+			reserve k q A|B:1 = yes
+			may 1 x q A|B:1 = B`)},
 		{"what covers doesn't count twice", Config{}, []string{"q", "cpu:inf A:inf"}, large(`
 			reserve j q cpu:MOST A:MOST = yes
 			commit 1 j q cpu:MOST A:MOST = A
@@ -694,8 +708,9 @@ func TestOverflow(t *testing.T) {
 		{"queues below one another", Config{}, []string{"p", "A:inf", "q", "A:inf"}, large(`
 			reserve j p A:MOST = yes
 			reserve k q A:1m = yes
-			queues org, , p < org, A:inf, q < org, A:inf = overflow
-			probe org A:1 = UnknownQueue
+			queues org, , p < org, A:inf, q < org, A:inf = 
+			probe org A:1 = QueueNotLeaf
+			reserve l q A:1 = yes
 			queues q, A:4 = p
 			queues p, A:inf, q, A:4 = `)},
 	} {
@@ -705,23 +720,32 @@ func TestOverflow(t *testing.T) {
 
 // What SetQueues and SetCatalog refuse leaves the map as it was, too.
 func TestWiderMapRefused(t *testing.T) {
-	w := newWorld(t, Config{}, "p", "A:inf", "q", "A:inf")
-	w.want(w.reserve("j", "p", "A:9007199254740991m"), "yes")
-	w.want(w.reserve("k", "q", "A:1m"), "yes")
+	w := newWorld(t, Config{})
+	alone, below := []Queue{}, []Queue{{Name: "org"}}
+	for i := range 513 {
+		name := fmt.Sprintf("q%03d", i)
+		alone, below = append(alone, q(w.m, name, "A:inf")), append(below, q(w.m, name+" < org", "A:inf"))
+	}
+	if _, _, err := w.SetQueues(alone, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range alone {
+		w.want(w.reserve("j"+spec.Name, spec.Name, "A:9007199254740991m"), "yes")
+	}
 	m, before := w.Map(), string(w.Snapshot())
 	wider, err := extendMap(m, []string{"X"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	below := []Queue{{Name: "org"}, q(wider, "p < org", "A:inf X:1"), q(wider, "q < org", "A:inf")}
-	bad := []Queue{q(wider, "p", "X:1"), {Name: ""}}
+	below[1] = q(wider, "q000 < org", "A:inf X:1")
+	bad := []Queue{q(wider, "q000", "X:1"), {Name: ""}}
 	for _, c := range []struct {
 		name  string
 		do    func() error
 		want  error
 		names string
 	}{
-		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 0.001 cards of A`},
+		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 9007199254740.99 cards of A: want sums below 2^62 milli-cards`},
 		{"faults", func() error { _, _, err := w.SetQueues(bad, wider); return err }, ErrBadName, ""},
 		{"cards", func() error { _, err := w.SetCatalog(cluster(map[string]string{"n": "X:1 Y:1"}), wider); return err }, ErrUnknownDimension, `"Y"`},
 		{"declared cards", func() error { _, err := w.Declare([]device.Card{{Name: "Y"}}, wider); return err }, ErrUnknownDimension, `"Y"`},
@@ -729,17 +753,17 @@ func TestWiderMapRefused(t *testing.T) {
 		if err := c.do(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if _, ok := w.dims["X"]; ok || w.Map() != m || len(w.queues["q"].Cells) != m.Len() {
+		if _, ok := w.dims["X"]; ok || w.Map() != m || len(w.queues["q001"].Cells) != m.Len() {
 			t.Errorf("%s: the map is another one", c.name)
 		}
 		w.want(string(w.Snapshot()), before)
 		w.want(fmt.Sprint(w.Check()), "<nil>")
 	}
-	w.ReleaseJob("k")
+	w.ReleaseJob("jq000")
 	if _, _, err := w.SetQueues(below, wider); err != nil || w.Map() != wider {
 		t.Error(err)
 	}
-	w.want(w.reserve("l", "p", "X:1"), "yes")
+	w.want(w.reserve("l", "q000", "X:1"), "yes")
 	w.want(fmt.Sprint(w.Check()), "<nil>")
 }
 

@@ -11,7 +11,7 @@ var (
 	ErrConflict         = errors.New("quota: id is in use with other content")
 	ErrReserved         = fmt.Errorf("%w: reserved with another min", ErrConflict) // see [Ledger.Resize]
 	ErrUnknownDimension = errors.New("quota: no dimension")                        // of a card or an output in a map
-	ErrOverflow         = errors.New("quota: sum too large")                       // it would reach 2^53
+	ErrOverflow         = errors.New("quota: sum too large")                       // of what one caller lists: 2^53; of a tree: 2^62
 	ErrBadAmount        = errors.New("quota: bad amount")                          // negative, no whole number, too large, or no multiple of its unit
 	ErrBadName          = errors.New("quota: name is empty or not UTF-8")          // it couldn't be written down
 	ErrFormat           = errors.New("quota: unknown snapshot format")

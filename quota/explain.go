@@ -94,7 +94,7 @@ func (l *Ledger) room(o *book.Option) Headroom {
 // with the least room has no quota for the dimension, or one that can't be read.
 func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) Reason {
 	why := reasons[is].reason
-	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || limit != 0 {
+	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || is == book.TooLarge || limit != 0 {
 		return why
 	}
 	// The limit is 0, and so is the capability, but where guarantees are enforced.
@@ -230,8 +230,6 @@ func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
 		return &conflictError{what: "task", id: r.id, cards: l.chargedCards(is.task)}
 	case inOtherQueue:
 		return elsewhere(r.job, is.job, r.queue)
-	case tooLarge:
-		return l.overflowAt("task", r.id, is.amount, is.dim)
 	}
 	return nil
 }

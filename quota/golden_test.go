@@ -217,16 +217,6 @@ func (g *golden) put(id string, j *goldJob) {
 	}
 }
 
-// try puts a record unless a sum gets too large.
-func (g *golden) try(j *goldJob) error {
-	old := g.jobs[j.id]
-	if g.put(j.id, j); g.reaches(1 << 53) {
-		g.put(j.id, old)
-		return ErrOverflow
-	}
-	return nil
-}
-
 func (it *goldItem) held() (sum int64) {
 	for _, held := range it.hold {
 		sum += held
@@ -361,14 +351,38 @@ func (g *golden) levels(queue string) (levels []*goldQueue) {
 	return levels
 }
 
-// reaches reports whether some queue has as much in a dimension.
-func (g *golden) reaches(amount int64) bool {
-	for _, s := range g.sums {
-		if s.full() >= amount {
-			return true
-		}
+// counted is how much can be charged or held beyond what is there, whatever the limits are:
+// the tree has less than 2^53, and a queue may come to less than 2^52 in any case.
+func (g *golden) counted(queue, dim string, held int64) goldRoom {
+	levels := g.levels(queue)
+	root := levels[len(levels)-1].name
+	r := goldRoom{amount: 1<<53 - 1 - g.sums[goldCell{root, dim}].full(), limit: 1<<53 - 1, level: root, tooLarge: true}
+	if mine := 1<<52 - 1 - g.sums[goldCell{queue, dim}].full(); mine > r.amount {
+		r.amount, r.limit, r.level = mine, 1<<52-1, queue
 	}
-	return false
+	if held > 0 {
+		r.amount = max(0, r.amount)
+	}
+	r.amount += held
+	return r
+}
+
+// within is the smaller room, of another one only if it is too small for an amount.
+func (r goldRoom) within(amount int64, other goldRoom) goldRoom {
+	if amount > other.amount && other.amount < r.amount {
+		return other
+	}
+	return r
+}
+
+// vacated is what a job holds on a card and won't hold with another min: less what the
+// items of that before one hold.
+func (j *goldJob) vacated(next *goldJob, index int, card string) int64 {
+	held := j.sums()[card].held
+	for _, before := range next.items[:index] {
+		held -= before.hold[card]
+	}
+	return held
 }
 
 // isLeaf reports whether a queue has no children but orphans.
@@ -445,6 +459,7 @@ type goldRoom struct {
 	level         string
 	promised      bool // the promises to others are what limits it
 	stuck         bool // what has to move is more than there is room for
+	tooLarge      bool // more can't be counted
 }
 
 // rooms returns the least room of the levels of a queue, the lowest level on ties. tests
@@ -679,6 +694,9 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 			continue
 		}
 		r, covered := room(g, card), next.covered(index, card)
+		if !spreads {
+			r = r.within(it.amount, g.counted(next.queue, card, it.amount-left+old.vacated(next, index, card)))
+		}
 		if !spreads && it.amount <= r.amount {
 			it.add(card, left)
 			return true
@@ -688,6 +706,14 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		why := g.lacking(r.level, card, ReasonOverCapacity)
 		if why == ReasonOverCapacity && (!spreads && it.amount <= free.amount || spreads && min(left+covered, wholeAlone) > whole) {
 			why = ReasonPromised
+		}
+		if more := min(left, whole-min(covered, whole)); spreads && more > 0 {
+			if r = r.within(covered+more, g.counted(next.queue, card, covered+old.vacated(next, index, card))); r.tooLarge {
+				whole = goldWhole(r.amount, covered, it.unit)
+			}
+		}
+		if r.tooLarge {
+			why = ReasonTooLarge
 		}
 		if goldCard(card) {
 			options = append(options, Headroom{Item: index - at, Resource: card, Why: why, Room: r.amount, Level: r.level, Limit: r.limit})
@@ -712,6 +738,8 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		}
 		best.amount, best.limit, bestCard = sum.amount, sum.limit, ""
 		switch lack := has(ReasonOverCapacity) || has(ReasonPromised); {
+		case has(ReasonTooLarge):
+			bestWhy = ReasonTooLarge
 		case lack && sumAlone >= it.amount && fitsAlone:
 			bestWhy = ReasonPromised
 		case lack:
@@ -780,6 +808,22 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 	return a, items, on
 }
 
+// itemCounted is itemRoom by what can be counted alone.
+func (g *golden) itemCounted(queue string, j *goldJob, item int, card string) goldRoom {
+	if item < 0 {
+		return g.counted(queue, card, 0)
+	}
+	it := j.items[item]
+	if j.spreads(it.goldWant) || it.held() == it.hold[card] {
+		return g.counted(queue, card, it.hold[card])
+	}
+	r := g.counted(queue, card, 0)
+	if it.held() > r.amount {
+		r.amount = min(0, r.amount)
+	}
+	return r
+}
+
 // choose lists the alternatives of an item of a task, and returns the first with room.
 func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, item int, cards []string) (on string) {
 	var best goldRoom
@@ -788,12 +832,17 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 		option := Headroom{Item: index, Resource: card, Why: ReasonNotOnNode}
 		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
 			r, elsewhere := g.itemRoom(queue, j, want, item, card)
+			if !elsewhere {
+				r = r.within(want.amount, g.itemCounted(queue, j, item, card))
+			}
 			option = Headroom{Item: index, Resource: card, Room: r.amount, Level: r.level, Limit: r.limit}
 			switch {
 			case elsewhere:
 				option.Why = ReasonFirmElsewhere
 			case want.amount <= r.amount:
 				on = cmp.Or(on, card)
+			case r.tooLarge:
+				option.Why = ReasonTooLarge
 			case r.stuck:
 				option.Why = g.lacking(r.level, card, ReasonHoldTooLarge)
 			case r.promised:
@@ -837,9 +886,7 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 	if !a.OK {
 		return a, nil
 	}
-	if err := g.try(next); err != nil {
-		return Answer{Seq: g.seq}, err
-	}
+	g.put(r.id, next)
 	a.Seq++
 	return a, nil
 }
@@ -881,9 +928,7 @@ func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
 		t.charges = append(t.charges, j.charge(want, items[i], on[i]))
 	}
 	j.tasks = append(j.tasks, t)
-	if err := g.try(j); err != nil {
-		return Answer{Seq: g.seq}, err
-	}
+	g.put(r.job, j)
 	delete(g.waiting, r.id)
 	a.Seq, a.Charged = g.seq+1, t.cards()
 	return a, nil
@@ -1191,31 +1236,28 @@ func (g *golden) expire(seq uint64) (expired []string) {
 }
 
 // setQueues replaces the queues. One that is missing and has jobs becomes an orphan, below the
-// nearest former ancestor that is still there. It fails if a sum would reach 2^53.
-func (g *golden) setQueues(queues []goldQueue) (orphans []string, err error) {
-	tried := g.clone()
-	tried.queues = map[string]*goldQueue{}
+// nearest former ancestor that is still there.
+func (g *golden) setQueues(queues []goldQueue) (orphans []string) {
+	next := map[string]*goldQueue{}
 	for _, q := range queues {
-		tried.queues[q.name] = &q
+		next[q.name] = &q
 	}
 	for _, j := range g.jobs {
-		if old := g.queues[j.queue]; tried.queues[j.queue] == nil {
+		if old := g.queues[j.queue]; next[j.queue] == nil {
 			orphans = append(orphans, j.queue)
-			tried.queues[j.queue] = &goldQueue{name: j.queue, parent: old.parent, priority: old.priority, state: StateClosed, configured: true, orphan: true}
+			next[j.queue] = &goldQueue{name: j.queue, parent: old.parent, priority: old.priority, state: StateClosed, configured: true, orphan: true}
 		}
 	}
 	for _, name := range orphans {
-		q := tried.queues[name]
-		for q.parent != "" && tried.queues[q.parent] == nil {
+		q := next[name]
+		for q.parent != "" && next[q.parent] == nil {
 			q.parent = g.queues[q.parent].parent
 		}
 	}
-	if tried.recount(); tried.reaches(1 << 53) {
-		return nil, ErrOverflow
-	}
-	g.queues, g.sums = tried.queues, tried.sums
+	g.queues = next
+	g.recount()
 	slices.Sort(orphans)
-	return orphans, nil
+	return orphans
 }
 
 // state is everything that was recorded as text, to be compared.

@@ -313,12 +313,35 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 	if reserved && next.text() == j.text() {
 		return
 	}
+	if reason := r.uncounted(next, j); keeps && reason != "" {
+		r.fail(v.id, "", reason)
+		return
+	}
 	r.put(v.id, next)
 	if reserved {
 		r.did(&r.rep.Corrected, v.id, "")
 	} else {
 		r.did(&r.rep.Imported, v.id, "")
 	}
+}
+
+// uncounted is the reason why the holds of a record, instead of those of an older one, can't
+// be counted, if they can't.
+func (r *goldReconciler) uncounted(next, old *goldJob) Reason {
+	for i, it := range next.items {
+		for _, card := range it.cards {
+			if held := it.hold[card]; held > 0 && held > r.counted(next.queue, card, old.vacated(next, i, card)).amount {
+				switch it.cards[0] {
+				case "cpu":
+					return ReasonInsufficientCPUQuota
+				case "memory":
+					return ReasonInsufficientMemoryQuota
+				}
+				return ReasonInsufficientScalarQuota
+			}
+		}
+	}
+	return ""
 }
 
 // wait notes what is pending.

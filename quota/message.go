@@ -38,13 +38,14 @@ var reasons = [...]struct {
 	book.NotAllowed:    {ReasonNotOnNode, says("")},
 	book.HoldTooLarge:  {ReasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},
 	book.NotTogether:   {ReasonNotTogether, says("; that is before the gang, whose tasks must be on one card")},
+	book.TooLarge:      {ReasonTooLarge, says("; there is no limit, but more can't be counted")},
 }
 
 // says makes a text that is always the same. Others depend on the numbers.
 func says(text string) func(*Refusal) string { return func(*Refusal) string { return text } }
 
-// Message says in one line why something was refused, with amounts in cards,
-// cores and MiB. It is built on every call; empty if nothing was refused, as in the
+// Message says in one line why something was refused, with amounts in cards, cores and
+// the largest binary unit that is exact, such as 80 Gi. It is built on every call; empty if nothing was refused, as in the
 // answer of an operation that returns an error.
 func (r Refusal) Message() string {
 	queue := brief(r.Queue)
@@ -119,11 +120,14 @@ func (r *Refusal) lacks() string {
 		return text + "the job's other tasks are on another card than " + oneLine(brief(r.Best)) + also(detail)
 	}
 	// The numbers from here on are of one alternative, or sums.
-	text += "room" + r.on() + " for " + u.text(r.Room)
-	if r.Limit == Unlimited {
-		return text + also(detail)
+	switch {
+	case r.Limit == Unlimited:
+		return text + "room" + r.on() + " for " + u.text(r.Room) + also(detail)
+	case r.Room < 0:
+		text += strings.TrimPrefix(r.on()+" ", " ") + u.text(-r.Room) + " over the limit of " + u.text(r.Limit)
+	default:
+		text += "room" + r.on() + " for " + u.text(r.Room) + " of " + u.text(r.Limit)
 	}
-	text += " of " + u.text(r.Limit)
 	// The reader knows the queue that was asked.
 	if r.Level != r.Queue {
 		text += " at " + level
@@ -164,7 +168,7 @@ type amountUnit struct {
 
 var (
 	unitCores = amountUnit{" cores", 1000, " milli-cores"}
-	unitMiB   = amountUnit{" MiB", 1 << 20, " bytes"}
+	unitBytes = amountUnit{" bytes", 1, " bytes"}
 	unitCards = amountUnit{" cards", 1000, " milli-cards"}
 	unitPlain = amountUnit{"", 1, ""}
 )
@@ -183,7 +187,7 @@ func unitOf(dim int, card bool) amountUnit {
 	case dim == vectormap.CPU:
 		return unitCores
 	case dim == vectormap.Memory:
-		return unitMiB
+		return unitBytes
 	}
 	return unitPlain
 }
@@ -194,7 +198,7 @@ func (r *Refusal) unit() (u amountUnit, what string) {
 	case ReasonInsufficientCPUQuota:
 		return unitCores, "cpu"
 	case ReasonInsufficientMemoryQuota:
-		return unitMiB, "memory"
+		return unitBytes, "memory"
 	}
 	if r.output {
 		return unitPlain, oneLine(brief(r.Resource))
@@ -207,6 +211,9 @@ func (u amountUnit) text(amount int64) string {
 	if amount == Unlimited {
 		return "unlimited" + u.suffix
 	}
+	if u == unitBytes {
+		return binaryText(amount)
+	}
 	return u.textOf(float64(amount))
 }
 
@@ -215,8 +222,11 @@ func (u amountUnit) textOf(amount float64) string {
 	if math.IsInf(amount, 1) {
 		return "unlimited" + u.suffix
 	}
-	if u.divisor == 0 {
+	switch u {
+	case amountUnit{}:
 		u = unitPlain
+	case unitBytes:
+		return binaryText(int64(amount))
 	}
 	// As many digits as it takes: an amount that is rounded could look as if it fitted.
 	n := strconv.FormatFloat(amount/u.divisor, 'f', -1, 64)
@@ -225,6 +235,23 @@ func (u amountUnit) textOf(amount float64) string {
 		return n + strings.TrimSuffix(u.suffix, "s")
 	}
 	return n + u.suffix
+}
+
+// binaryText writes bytes in the largest binary unit in which they are whole: 80 Gi, and not
+// 81920 MiB or 0.078125 Ti.
+func binaryText(amount int64) string {
+	suffixes, at := []string{" bytes", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"}, 0
+	for ; amount != 0 && amount%1024 == 0; at++ {
+		amount /= 1024
+	}
+	n := strconv.FormatInt(amount, 10)
+	switch {
+	case amount == 0:
+		return n
+	case at == 0 && (amount == 1 || amount == -1):
+		return n + " byte"
+	}
+	return n + suffixes[at]
 }
 
 // oneLine replaces what would end a line or steer a terminal.
@@ -244,7 +271,7 @@ func (n Min) words() string {
 		parts = append(parts, unitCores.text(n.CPU))
 	}
 	if n.Memory != 0 {
-		parts = append(parts, unitMiB.text(n.Memory))
+		parts = append(parts, unitBytes.text(n.Memory))
 	}
 	for _, it := range n.Items {
 		part := unitCards.text(it.Milli) + " of " + oneLine(brief(strings.Join(it.Alternatives, "|")))
@@ -344,19 +371,20 @@ type overflowError struct {
 	unit     amountUnit
 	amount   int64 // that was too much
 	of       string
+	exponent int // of 2, which the sum may not reach
 }
 
 func (e *overflowError) Unwrap() error { return ErrOverflow }
 
 func (e *overflowError) Error() string {
-	return fmt.Sprintf("%v: %s %q: %s of %s: want sums below 2^53%s", ErrOverflow, e.what, brief(e.id), e.unit.text(e.amount), oneLine(brief(e.of)), e.unit.whole)
+	return fmt.Sprintf("%v: %s %q: %s of %s: want sums below 2^%d%s", ErrOverflow, e.what, brief(e.id), e.unit.text(e.amount), oneLine(brief(e.of)), e.exponent, e.unit.whole)
 }
 
 func overflow(what, id string, unit amountUnit, amount int64, of string) error {
-	return &overflowError{what, id, unit, amount, of}
+	return &overflowError{what, id, unit, amount, of, 53}
 }
 
-// overflowAt is overflow for an amount of a dimension.
+// overflowAt says that the sum of a tree is too large in a dimension.
 func (l *Ledger) overflowAt(what, id string, amount int64, dim int32) error {
-	return overflow(what, id, unitOf(int(dim), l.cards[dim] != ""), amount, l.resource(int(dim)))
+	return &overflowError{what, id, unitOf(int(dim), l.cards[dim] != ""), amount, l.resource(int(dim)), 62}
 }

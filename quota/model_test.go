@@ -100,7 +100,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", row.reason)
 		}
 	}
-	for _, outcome := range []string{"repeat", "conflict", "overflow", modelOrphan} {
+	for _, outcome := range []string{"repeat", "conflict", string(ReasonTooLarge), modelOrphan} {
 		if !seen[outcome] {
 			t.Errorf("%s never occurred", outcome)
 		}
@@ -121,10 +121,10 @@ type model struct {
 	step   int
 	what   string // the present operation
 	queues []goldQueue
-	kept   []goldQueue // those that the ledgers have
-	places []int       // of the golden ledger's dimensions in the map
-	card   int64       // what a card is counted as: thousandths or, in a story of small amounts, 1
-	leaves []string    // where jobs are by their id; nil: anywhere
+	places []int    // of the golden ledger's dimensions in the map
+	large  bool     // amounts may be huge
+	card   int64    // what a card is counted as: thousandths or, in a story of small amounts, 1
+	leaves []string // where jobs are by their id; nil: anywhere
 	mask   vector.Mask
 
 	// Requests are asked for again later, by the handles that they had.
@@ -180,6 +180,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	if m.IntN(2) == 0 {
 		cfg.OnEvent = func(e Event) { m.events = append(m.events, e) }
 	}
+	m.large = m.IntN(4) == 0
 	if m.card = []int64{1000, 1000, 1}[m.IntN(3)]; m.card == 1 {
 		cfg.EnforceGuarantee = false // of the nodes' cards, which are whole
 	}
@@ -197,10 +198,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	m.widen(modelCards[:n])
 	m.g.setCatalog(cluster)
 	m.newQueues()
-	if _, err := m.g.setQueues(m.queues); err != nil {
-		m.fatal("%v", err)
-	}
-	m.kept = m.queues
+	m.g.setQueues(m.queues)
 	l, err := New(cfg, m.m, cluster, m.specs())
 	if err != nil {
 		m.fatal("New: %v", err)
@@ -285,8 +283,8 @@ func (m *model) count(a *Answer, err error) {
 	switch {
 	case errors.Is(err, ErrConflict):
 		outcome = "conflict"
-	case errors.Is(err, ErrOverflow):
-		outcome = "overflow"
+	case a.Refusal.Why == ReasonTooLarge:
+		outcome = string(ReasonTooLarge)
 	case a.Repeat:
 		outcome = "repeat"
 	case !a.OK:
@@ -418,6 +416,9 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 				used[card] = true
 			}
 			want.amount = max([...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]*m.card/1000, 1)
+			if m.large && m.IntN(8) == 0 {
+				want.amount = m.huge()
+			}
 		} else {
 			if m.IntN(4) == 0 && len(cards) > 1 {
 				want.unit *= 2
@@ -433,6 +434,9 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 			if len(cards) == 1 && m.IntN(8) == 0 {
 				want.amount = 1
 			}
+			if m.large && m.IntN(8) == 0 {
+				want.amount = m.huge() / want.unit * want.unit
+			}
 		}
 		wants = append(wants, want)
 	}
@@ -447,16 +451,22 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 
 // plain makes an amount of cpu or memory.
 func (m *model) plain() int64 {
+	if m.large && m.IntN(10) == 0 {
+		return m.huge()
+	}
 	switch n := m.IntN(100); {
 	case n < 60:
 		return 0
-	case n == 99 && m.IntN(20) == 0:
-		return 1<<53 - 1 - int64(m.IntN(10))
 	case n >= 95: // what a guard of more than nothing must let in
 		return 1
 	default:
 		return int64(m.IntN(4)) * max(m.card/2, 1)
 	}
+}
+
+// huge is an amount that has no room with another one.
+func (m *model) huge() int64 {
+	return [...]int64{1<<53 - 1, 1 << 52, 1<<52 - 1, 1 << 51}[m.IntN(4)] - int64(m.IntN(3))
 }
 
 // atLeaf gives a job its queue where every job has one.
@@ -981,26 +991,20 @@ func (m *model) setQueues() {
 		wide = m.wider(cards)
 	}
 	got, seq, gotErr := m.l.SetQueues(specs, wide)
-	want, wantErr := m.g.setQueues(m.queues)
-	if wantErr == nil {
-		m.widen(cards)
-	}
-	m.compareErrors(gotErr, wantErr)
-	m.compareSeq(seq, wantErr == nil)
+	want := m.g.setQueues(m.queues)
+	m.widen(cards)
+	m.compareErrors(gotErr, nil)
+	m.compareSeq(seq, true)
 	if !slices.Equal(got, want) {
 		m.fatal("orphans %v, want %v", got, want)
 	}
-	if wantErr != nil {
-		m.queues = m.kept
-	}
-	m.kept = m.queues
 	for _, name := range want {
 		if m.g.queues[name].parent != "" {
 			m.counts[modelOrphan]++
 		}
 	}
-	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, wantErr)
-	m.end(wantErr == nil, "")
+	m.count(&Answer{OK: true, Seq: m.g.seq + 1}, nil)
+	m.end(true, "")
 }
 
 // cutBranch leaves out a queue and all below it, one with a parent and children if

@@ -12,9 +12,6 @@ import (
 
 // reconcile makes a view that mostly agrees with the ledger.
 func (m *model) reconcile() {
-	if m.g.reaches(1 << 50) { // a few of these would be too large, and a view's sums are estimated
-		return
-	}
 	view, jobs := m.view(m.IntN(3) == 0)
 	deleted := map[string]bool{}
 	for range m.IntN(2) {
@@ -117,8 +114,13 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 	return view, jobs
 }
 
-// small is an amount of cpu or memory that is never large.
-func (m *model) small() int64 { return int64(m.IntN(4)) * max(m.card/2, 1) }
+// small is an amount of cpu or memory that is rarely large.
+func (m *model) small() int64 {
+	if m.large && m.IntN(20) == 0 {
+		return m.huge()
+	}
+	return int64(m.IntN(4)) * max(m.card/2, 1)
+}
 
 // taskAgain is a request for what a task is charged, or for something like it.
 func (m *model) taskAgain(job string, t goldTask) goldRequest {
@@ -157,7 +159,7 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 			continue
 		}
 		if m.card > 1 {
-			want.amount = (want.amount + 999) / 1000 * 1000
+			want.amount = min((want.amount+999)/1000, maxCards) * 1000
 		}
 		if !slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] }) {
 			wants = append(wants, want)
@@ -306,7 +308,7 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 			}
 		}
 	}
-	if v.invalid {
+	if v.invalid = v.invalid || free["cpu"] >= limitExact || free["memory"] >= limitExact; v.invalid {
 		return nil
 	}
 	hasCards := len(r.cards()) > 0
@@ -324,7 +326,10 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 		}
 		at := slices.IndexFunc(items, func(it goldWant) bool { return it.compare(want) == 0 })
 		if at >= 0 {
-			items[at].amount += want.amount
+			if items[at].amount += want.amount; items[at].amount >= limitExact {
+				v.invalid = true
+				return nil
+			}
 		} else if want.amount > 0 {
 			items = append(items, want)
 		}

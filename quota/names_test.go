@@ -47,11 +47,23 @@ func TestMessage(t *testing.T) {
 		},
 		{
 			Refusal{Reason: ReasonInsufficientCPUQuota, Queue: "q", Requested: 500, Headroom: Headroom{Level: "org", Room: -250, Limit: 4000}},
-			`queue "q": insufficient quota of cpu: requested 0.5 cores, room for -0.25 cores of 4 cores at queue "org", the total would be 4.75 cores`,
+			`queue "q": insufficient quota of cpu: requested 0.5 cores, 0.25 cores over the limit of 4 cores at queue "org", the total would be 4.75 cores`,
 		},
 		{
 			Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 3 << 29, Headroom: Headroom{Level: "q", Room: 1 << 20, Limit: 1 << 30}},
-			`queue "q": insufficient quota of memory: requested 1536 MiB, room for 1 MiB of 1024 MiB, the total would be 2559 MiB`,
+			`queue "q": insufficient quota of memory: requested 1536 Mi, room for 1 Mi of 1 Gi, the total would be 2559 Mi`,
+		},
+		{
+			Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 100 << 40, Headroom: Headroom{Level: "q", Room: 80 << 40, Limit: 1<<53 - 1, Why: ReasonTooLarge}},
+			`queue "q": insufficient quota of memory: requested 100 Ti, room for 80 Ti of 9007199254740991 bytes, the total would be 9029189487296511 bytes; there is no limit, but more can't be counted`,
+		},
+		{
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Requested: 1000, Headroom: Headroom{Level: "q", Resource: "A", Room: -1000, Limit: 2000}},
+			`queue "q": insufficient quota of card A: requested 1 card, 1 card over the limit of 2 cards, the total would be 4 cards`,
+		},
+		{
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Requested: 1000, Best: "B", Headroom: Headroom{Level: "q", Resource: "A|B", Room: -1000, Limit: 2000}},
+			`queue "q": insufficient quota of card A|B: requested 1 card, on B 1 card over the limit of 2 cards, the total would be 4 cards`,
 		},
 		{
 			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q\n", Requested: 1000, Headroom: Headroom{Level: "q\n", Resource: "A\x1b", Room: 0, Limit: Unlimited}},

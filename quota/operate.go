@@ -156,9 +156,6 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 		l.fillJob(&a, &s.answer, r, q)
 		return a, l.refused(r.queue, r.id, "", &a), nil
 	}
-	if dim, amount, is := s.plan.TooLarge(q, j.record()); is {
-		return Answer{Seq: l.seq}, nil, l.overflowAt("job", r.id, amount, dim)
-	}
 	kind := EventReserved
 	if j == nil {
 		j = l.newJob(r.id, q)
@@ -211,12 +208,10 @@ func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set) (Answer, error) {
 
 // commitOutcome is what came of a commit, as numbers. Its words are made after it.
 type commitOutcome struct {
-	kind   outcomeKind
-	queue  *book.Queue // nil: there is none
-	job    *book.Job   // of inOtherQueue
-	task   *task       // that is charged, now or before
-	dim    int32       // of tooLarge: the sum that would be
-	amount int64       // of tooLarge
+	kind  outcomeKind
+	queue *book.Queue // nil: there is none
+	job   *book.Job   // of inOtherQueue
+	task  *task       // that is charged, now or before
 }
 
 type outcomeKind uint8
@@ -228,7 +223,6 @@ const (
 	otherTask                // the id is of a task with another content
 	onOtherCards             // it was charged before, but not on these cards
 	inOtherQueue             // the job is
-	tooLarge                 // a sum would be
 )
 
 // commit decides on a task, into s, and charges it. undo, if not nil, learns what to do to
@@ -252,9 +246,6 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, seq uint64,
 	l.mayCharge(s, r, cards)
 	if !s.answer.OK() {
 		return commitOutcome{kind: refused, queue: q}
-	}
-	if dim, amount, is := r.use.TooLarge(q, j, s.picks); is {
-		return commitOutcome{kind: tooLarge, dim: dim, amount: amount}
 	}
 	if j == nil {
 		j = &l.newJob(r.job, q).Job

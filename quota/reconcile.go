@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/resvec/resvec/quota/internal/book"
@@ -26,9 +27,9 @@ import (
 //     MinMember tasks of it are charged; else, and in phases such as Unknown and
 //     Completed, its min is what its charges cover.
 //
-// Errors are a job or task that is there twice, a task in another queue than its job
-// ([ErrConflict]), amounts of a caller that nothing can have ([ErrBadAmount]), and sums
-// that would reach 2^53 ([ErrOverflow]).
+// Errors are a job or task that is there twice, and a task in another queue than its job
+// ([ErrConflict]). Amounts are never one: what can't be counted, see [ReasonTooLarge], is
+// Failed alone, and one tenant's amounts stop no other.
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
 	r := reconciler{l: l}
@@ -41,11 +42,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.lock()
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
-	// The last thing that can fail. From here on the ledger changes.
-	if err := r.tooLarge(); err != nil {
-		l.unlock(false, nil)
-		return Report{}, err
-	}
+	r.careful = r.large()
 	r.run()
 	if r.rep.Changed && l.cfg.OnEvent != nil {
 		r.events = append(r.events, Event{Seq: r.seq, Kind: EventReconciled})
@@ -62,11 +59,12 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 // reconciler is the work of one Reconcile.
 type reconciler struct {
 	*sight
-	l      *Ledger
-	ids    []string // of the jobs that may change, sorted
-	seq    uint64
-	rep    Report
-	events []Event
+	l       *Ledger
+	ids     []string // of the jobs that may change, sorted
+	careful bool     // something may be too large to be counted
+	seq     uint64
+	rep     Report
+	events  []Event
 }
 
 // concerned returns the ids of the jobs that the view may change: all, unless it is
@@ -116,7 +114,7 @@ func (r *reconciler) run() {
 			r.admit(j)
 		}
 	}
-	switch many := len(r.ids)*l.book.Levels > 4*len(l.book.TopDown); {
+	switch many := !r.careful && len(r.ids)*l.book.Levels > 4*len(l.book.TopDown); {
 	case many && r.chooses():
 		l.book.SumAfter(charge)
 		admit()
@@ -221,6 +219,10 @@ func (r *reconciler) place(v *sightJob) {
 		return
 	}
 	if j := l.jobs[v.id]; j != nil && recordOf(j.Queue) != q && v.moves {
+		if v.lost = r.careful && !book.MayMove(&j.Job, &q.Queue); v.lost {
+			r.rep.fail(v.id, "", ReasonTooLarge, fmt.Sprintf("queue %q can't count what it has", brief(v.queue)))
+			return
+		}
 		v.moved = true
 		l.book.Move(&j.Job, &q.Queue)
 		r.did(&r.rep.Corrected, v.id, "")
@@ -235,13 +237,13 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 	l := r.l
 	var wrong []*task
 	var missing []*sightTask
+	was := map[*sightTask]*task{} // of missing, that are wrong
 	for _, vt := range v.tasks {
 		if vt.class != classAllocated || r.gone[vt.req.id] {
 			continue
 		}
 		t := l.tasks[vt.req.id]
 		vt.cards = r.cards(vt, t)
-		list := &r.rep.Imported
 		if t != nil {
 			if vt.matches(t) {
 				if t.state != taskConfirmed {
@@ -250,14 +252,28 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 				}
 				continue
 			}
-			list = &r.rep.Corrected
-			wrong = append(wrong, t)
+			wrong, was[vt] = append(wrong, t), t
 		}
-		r.did(list, v.id, vt.req.id)
 		missing = append(missing, vt)
 	}
 	l.rollBack(wrong...)
 	for _, vt := range missing {
+		var is book.Answer
+		switch t := was[vt]; {
+		case r.careful && !book.MayForce(&is, &q.Queue, &vt.req.use, vt.cards):
+			var a Answer
+			l.fillTask(&a, &is, vt.req, &q.Queue)
+			r.rep.fail(v.id, vt.req.id, a.Refusal.Reason, a.Refusal.Message())
+			if t != nil {
+				r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
+				r.did(&r.rep.RolledBack, v.id, vt.req.id)
+			}
+			continue
+		case t != nil:
+			r.did(&r.rep.Corrected, v.id, vt.req.id)
+		default:
+			r.did(&r.rep.Imported, v.id, vt.req.id)
+		}
 		r.charge(q, vt)
 	}
 }
@@ -383,6 +399,13 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	if reserved && p.Agrees(&j.Job, needs.AnyMix) {
 		return
 	}
+	var is book.Answer
+	if q := &l.queues[v.queue].Queue; r.careful && keeps && !p.MayHold(&is, q, j.record()) {
+		var a Answer
+		l.fillJob(&a, &is, &JobRequest{id: v.id, queue: v.queue, min: *needs}, q)
+		r.rep.fail(v.id, "", a.Refusal.Reason, a.Refusal.Message())
+		return
+	}
 	list := &r.rep.Corrected
 	if j == nil {
 		j = l.newJob(v.id, &l.queues[v.queue].Queue)
@@ -439,10 +462,11 @@ func (w *waitingTask) equal(other *waitingTask) bool {
 		slices.Equal(w.use.Items, other.use.Items)
 }
 
-// tooLarge looks for sums that would reach 2^53: of what the tasks will be charged
-// and, where that is more, the mins of jobs.
-func (r *reconciler) tooLarge() error {
-	l, sums := r.l, newRootSums(r.partial)
+// large reports whether a sum might reach 2^53: of what the tasks will be charged and, where
+// that is more, the mins of jobs, on each of their alternatives. Only then each amount has
+// to be looked at on its own.
+func (r *reconciler) large() (large bool) {
+	l, sums := r.l, newRootSums(limitExact-1, r.partial)
 	if r.partial {
 		r.records(func(j *job) {
 			// The jobs that may change are summed up below, as they will be.
@@ -451,17 +475,11 @@ func (r *reconciler) tooLarge() error {
 		})
 	}
 	for _, id := range r.ids {
-		var err error
 		r.sumJob(l.jobs[id], r.byID[id], func(q *book.Queue, dim int32, amount int64) {
-			if !sums.add(q, dim, amount) && err == nil {
-				err = l.overflowAt("job", id, amount, dim)
-			}
+			large = !sums.add(q, dim, amount) || large
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return large
 }
 
 // sumJob calls add with the most that a job can come to, in its queue. Either of j
@@ -501,7 +519,7 @@ func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *book.Queue, dim int
 				}
 			}
 		}
-		if v.min != nil {
+		if v.min != nil && v.phase != PhasePending { // a job that waits to be admitted has no holds
 			needs = &v.min.min
 		}
 	}

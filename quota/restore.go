@@ -499,7 +499,7 @@ func (r *restorer) waitingTask(s *snapshotTask) error {
 // sums adds up each tree before the ledger does, whose sums must not pass 2^63. Each amount
 // of the text is below 2^53, and a text may have any number of them.
 func (r *restorer) sums() error {
-	sums := newRootSums(false)
+	sums := newRootSums(book.MostSum, false)
 	for i := range r.doc.Jobs {
 		j := r.l.jobs[r.doc.Jobs[i].ID]
 		var err error
@@ -539,11 +539,14 @@ func (r *restorer) judge() error {
 
 // rootSums adds up amounts by tree, where sums are largest.
 type rootSums struct {
+	most      int64
 	fromCells bool                    // starts with what is there
 	sums      map[*book.Queue][]int64 // of the tree of each queue that was asked for, and of those above it
 }
 
-func newRootSums(fromCells bool) *rootSums { return &rootSums{fromCells, map[*book.Queue][]int64{}} }
+func newRootSums(most int64, fromCells bool) *rootSums {
+	return &rootSums{most, fromCells, map[*book.Queue][]int64{}}
+}
 
 // tree returns the sums of a queue's tree, by dimension. However often it is called,
 // it goes from each queue to its parent once.
@@ -568,10 +571,10 @@ func (s *rootSums) tree(q *book.Queue) []int64 {
 	return sums
 }
 
-// add adds an amount of a queue, unless the sum would reach 2^53.
+// add adds an amount of a queue, unless the sum would be more than the most.
 func (s *rootSums) add(q *book.Queue, dim int32, amount int64) bool {
 	sum := &s.tree(q)[dim]
-	if amount >= limitExact-*sum {
+	if amount > s.most-*sum {
 		return false
 	}
 	*sum += amount

@@ -47,7 +47,7 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 // jobs have counts on in the queues above it that are still there. Orphans come sorted.
 //
 // Errors are all faults in the queues at once, see [Validate], and an [ErrOverflow] for a
-// tree in which a sum would reach 2^53.
+// tree in which a sum would reach 2^62: of hundreds of queues with all that one can have.
 func (l *Ledger) SetQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orphans []string, seq uint64, err error) {
 	l.lock()
 	orphans, err = l.setQueues(queues, m)
@@ -154,7 +154,7 @@ func (q *Queue) clone() Queue {
 	return c
 }
 
-// tooLarge looks for sums that would reach 2^53 where queues move below one another. Sums
+// tooLarge looks for sums that would reach 2^62 where queues move below one another. Sums
 // are largest at the top, and two trees that each are small enough may become one.
 func (l *Ledger) tooLarge(queues []Queue) error {
 	parents := make(map[string]string, len(queues))
@@ -181,7 +181,7 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 				own -= child.Cells[dim].Full()
 			}
 			// So written the sum itself can't overflow.
-			if own >= limitExact-sum[dim] {
+			if own > book.MostSum-sum[dim] {
 				return l.overflowAt("queue", top, own, int32(dim))
 			}
 			sum[dim] += own

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -43,6 +44,7 @@ type Report struct {
 
 	// Failed is what couldn't be taken over. A job keeps the min that it has; an allocated
 	// task is charged what is known of it; what is in a queue that isn't there stays as it is.
+	// A min or a charge that can't be counted, see [ReasonTooLarge], is not made.
 	Failed []Ref
 
 	Over []Headroom // see [Ledger.Over]
@@ -53,7 +55,7 @@ type Ref struct {
 	Job, Task string
 
 	Seq    uint64 // in Unseen: of the change that made the charge or the reservation
-	Reason Reason // in Failed: ReasonGetTaskRequestResourceFailed or ReasonUnknownQueue
+	Reason Reason // in Failed: ReasonGetTaskRequestResourceFailed, ReasonUnknownQueue, ReasonTooLarge or of what there is too much
 	Detail string // in Failed: what is wrong; in Mismatched: the card that the task runs on
 }
 
@@ -219,7 +221,7 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	return s, nil
 }
 
-func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err error) {
+func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) error {
 	if err := checkTaskIDs(task); err != nil {
 		return err
 	}
@@ -229,26 +231,21 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	case task.Queue != j.queue:
 		return conflict("task", task.ID, fmt.Sprintf("it is in queue %q, its job in %q", brief(task.Queue), brief(j.queue)))
 	}
-	t, class := &sightTask{}, l.class(task)
-	var notes []EntryError
-	switch {
-	case class == classAllocated:
-		t, notes, err = l.resolveRunning(task)
-	// What has ended needs its names only. Its pod may be one that couldn't be resolved.
-	case task.ended():
-		t.req = &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
-		j.ended = true
-	default:
-		t.req = &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
-		r := l.resolver()
-		if err = r.task(t.req, task); err == nil {
-			r.addOutputs(t.req)
+	class := l.class(task)
+	t, notes, err := l.sightOf(task, class)
+	if isAmount(err) { // one that a caller lists, as of a claim: it stops no other task
+		without := *task
+		without.Cards = []Item{}
+		var again error
+		if t, notes, again = l.sightOf(&without, class); again == nil {
+			t.req.invalid, err = err.Error(), nil
 		}
 	}
 	if err != nil {
 		return err
 	}
 	t.class = class
+	j.ended = j.ended || class != classAllocated && task.ended()
 	j.moves = j.moves || class == classAllocated && !s.gone[task.ID]
 	for _, n := range notes {
 		if n.Code == codeCardMismatch {
@@ -263,6 +260,25 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) (err
 	return nil
 }
 
+// sightOf resolves a task of a class.
+func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []EntryError, err error) {
+	if class == classAllocated {
+		return l.resolveRunning(task)
+	}
+	t = &sightTask{req: &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}}
+	if task.ended() {
+		return t, nil, nil
+	}
+	r := l.resolver()
+	if err = r.task(t.req, task); err == nil {
+		r.addOutputs(t.req)
+	}
+	return t, nil, err
+}
+
+// isAmount reports whether an error is of amounts that a caller lists.
+func isAmount(err error) bool { return errors.Is(err, ErrBadAmount) || errors.Is(err, ErrOverflow) }
+
 // lookAtMin resolves the min of a job. Where tasks of it have ended, it is no more
 // cpu and memory than those that are left ask for: what has ended isn't reserved
 // again.
@@ -270,7 +286,11 @@ func (l *Ledger) lookAtMin(j *sightJob, v *Job, tasks []Task, rep *Report) error
 	job := *v
 	job.Tasks = tasks
 	r, _, err := l.ResolveJob(job)
-	if err != nil || v.MinUnknown {
+	switch {
+	case isAmount(err):
+		rep.fail(v.ID, "", ReasonGetTaskRequestResourceFailed, err.Error())
+		return nil
+	case err != nil || v.MinUnknown:
 		return err
 	}
 	if r.invalid != "" {

@@ -268,8 +268,8 @@ func (c *checker) queue(q *Queue) {
 		if least := min(got.Allocated, got.Held, got.Elastic, got.Floor(), got.Limit); least < 0 {
 			c.equal(v, InRange, least, 0)
 		}
-		if got.Full() >= LimitExact {
-			c.equal(v, InRange, got.Full(), LimitExact-1)
+		if got.Full() > MostSum {
+			c.equal(v, InRange, got.Full(), MostSum)
 		}
 		if got.exceeded() != q.over[int32(dim)] {
 			v.Got, v.Want = max(got.Allocated, got.Floor()), got.Limit

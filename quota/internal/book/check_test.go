@@ -106,13 +106,13 @@ func TestCheckFinds(t *testing.T) {
 			"range of the list -1, want 999; range of 3 -1, want 0; range of 3 -1, want 0; range of 3 -1, want 0"},
 		{"a sum below 0", func(_ *Book, j *Job, _ *Task) { j.Queue.add(2, -9000, 0, 0) },
 			"sums of 2 -9000, want 0; range of 2 -9000, want 0; sums of 2 -9000, want 0; range of 2 -9000, want 0"},
-		{"a sum of 2^53", func(b *Book, j *Job, _ *Task) {
+		{"a sum of 2^62", func(b *Book, j *Job, _ *Task) {
 			for q := j.Queue; q != nil; q = q.Parent {
 				q.Cells[3].Limit = Unlimited
 			}
-			j.Items[0].Min, j.Items[0].Held = LimitExact, LimitExact-1000
-			j.Queue.add(3, 0, LimitExact-3000, 0)
-		}, "range of 3 9007199254740992, want 9007199254740991; range of 3 9007199254740992, want 9007199254740991"},
+			j.Items[0].Min, j.Items[0].Held = MostSum+1, MostSum-999
+			j.Queue.add(3, 0, MostSum-2999, 0)
+		}, "range of 3 4611686018427387904, want 4611686018427387903; range of 3 4611686018427387904, want 4611686018427387903"},
 		{"a sum of a queue", func(_ *Book, j *Job, _ *Task) { c := &j.Queue.Cells[2]; c.Held, c.Elastic = 1, 1 },
 			"sums of 2 1, want 0; sums of 2 1, want 0"},
 		{"a task of another job", func(_ *Book, j *Job, c *Task) { c.Job = &Job{Reserved: true, partial: [2]bool{true, true}} }, "belongs 0, want 0"},

@@ -50,6 +50,11 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 	for {
 		var p Plan
 		if !MayReserve(&f.Next, q, m, nil, &p) {
+			items := make([]*Alternatives, len(m.Items))
+			for i := range items {
+				items[i] = m.Items[i].Alts
+			}
+			f.endless(q, m.CPU, m.Memory, items)
 			return f
 		}
 		p.add(CPU, m.CPU)
@@ -78,11 +83,31 @@ func (q *Queue) minOption(item int, dim int32, amount int64) Option {
 
 // floorRepeats returns how often an amount can be held.
 func (q *Queue) floorRepeats(s pending) int64 {
-	r := q.floorRoom(s.dim, nil, nil)
-	if s.amount == 0 || r.amount == Unlimited {
+	if s.amount == 0 {
 		return Unlimited
 	}
-	return r.amount / s.amount
+	return min(q.floorRoom(s.dim, nil, nil).amount, q.countRoom(s.dim, 0).amount) / s.amount
+}
+
+// fewCopies is how many copies a sum may stop. That is for amounts that no cluster has. If
+// it takes more, no limit stops them.
+const fewCopies = 1 << 10
+
+// endless forgets what stopped many copies, unless there is a limit that would have, too:
+// of cpu, of memory, or of all alternatives of an item.
+func (f *Copies) endless(q *Queue, cpu, mem int64, items []*Alternatives) {
+	if f.Next.OK() || f.N < fewCopies {
+		return
+	}
+	limited := func(dim int32) bool { return q.floorRoom(dim, nil, nil).amount != Unlimited }
+	if cpu > 0 && limited(CPU) || mem > 0 && limited(Memory) ||
+		slices.ContainsFunc(items, func(alts *Alternatives) bool {
+			return !slices.ContainsFunc(alts.Cards, func(card int32) bool { return !limited(card) })
+		}) {
+		return
+	}
+	f.N = Unlimited
+	f.Next.begin()
 }
 
 // ChargeCopies counts how many tasks of a job, which may be nil, could be charged
@@ -91,6 +116,13 @@ func (q *Queue) floorRepeats(s pending) int64 {
 // that has room for all.
 func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) {
 	c := copier{q: q, job: j, anyMix: anyMix, use: u, cards: cards}
+	defer func() {
+		items := make([]*Alternatives, len(u.Items))
+		for i := range items {
+			items[i] = u.Items[i].Alts
+		}
+		f.endless(q, u.CPU, u.Memory, items)
+	}()
 	first := c.trial()
 	if q.Admits() == Yes {
 		f.CPU = q.chargeRoom(CPU, first.Held[CPU]).option(0, u.CPU)
@@ -235,25 +267,20 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 		}
 	}
 	for dim, amount := range [...]int64{CPU: u.CPU, Memory: u.Memory} {
-		atMost(j.Queue.chargeRoom(int32(dim), j.Held[dim]).amount, amount)
+		dim, held := int32(dim), j.Held[dim]
+		atMost(min(j.Queue.chargeRoom(dim, held).amount, j.Queue.countRoom(dim, held).amount), amount)
 	}
 	for i := range picks {
 		p, amount := &picks[i], u.Items[i].Amount
-		atMost(j.Queue.itemRoom(p.it, p.at, p.Card).amount, amount)
+		atMost(min(j.Queue.itemRoom(p.it, p.at, p.Card).amount, j.Queue.itemCountRoom(p.it, p.at, p.Card).amount), amount)
 		if p.it != nil && p.it.Held > 0 {
 			atMost(p.alike(u, picks, amount), amount)
 		}
 	}
-	times := func(amount int64) int64 {
-		if amount == 0 {
-			return 0
-		}
-		return amount * min(n, LimitExact/amount) // without a limit it may be too many
-	}
-	j.chargePlain(CPU, times(u.CPU), nil)
-	j.chargePlain(Memory, times(u.Memory), nil)
+	j.chargePlain(CPU, n*u.CPU, nil)
+	j.chargePlain(Memory, n*u.Memory, nil)
 	for i, p := range picks {
-		j.charge(u.Items[i].Alts, times(u.Items[i].Amount), p, nil)
+		j.charge(u.Items[i].Alts, n*u.Items[i].Amount, p, nil)
 	}
 	return n
 }

@@ -70,7 +70,7 @@ func TestManyAtATime(t *testing.T) {
 		}
 		var a Answer
 		got := c.charge(&a, cards, Unlimited)
-		if n < most && (got != n || answerText(&a, nil) != answerText(&want, nil)) || n == most && got != Unlimited {
+		if n < most && (got != n || answerText(&a, nil) != answerText(&want, nil)) || n == most && got < most {
 			t.Fatalf("seed %d: %d copies, then %s; one by one %d, then %s", seed, got, answerText(&a, nil), n, answerText(&want, nil))
 		}
 		for i := range use.Items {
@@ -86,7 +86,7 @@ func TestManyAtATime(t *testing.T) {
 					}
 					one.chargeAlike(&Use{Items: use.Items[i : i+1]}, []Pick{p}, 1)
 				}
-				if got := c.itemTimes(i, card); got != n && (n < most || got != Unlimited) {
+				if got := c.itemTimes(i, card); got != n && (n < most || got < most) {
 					t.Fatalf("seed %d: item %d on %d %d times, one by one %d", seed, i, card, got, n)
 				}
 			}

@@ -266,10 +266,16 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a sum may come to one less than 2^53. What is held already for the job
-// doesn't come to it again.
+// TestTooLarge: the sum of a tree may come to one less than 2^53, whatever limits there are.
+// What is held already for the job doesn't come to it again.
 func TestTooLarge(t *testing.T) {
 	const free = 10
+	full := func(w *world, of int64) { // leaves free, and nothing of the queue's own part
+		for dim := range dims {
+			w.org.Cells[dim].Allocated = of - 1 - free - w.org.Cells[dim].Held
+			w.q.Cells[dim].Allocated = ownExact - w.q.Cells[dim].Held
+		}
+	}
 	for _, c := range []struct {
 		name string
 		job  Min
@@ -281,6 +287,7 @@ func TestTooLarge(t *testing.T) {
 		{name: "a card", card: cardA, most: free},
 		{name: "a card that is held", job: Min{Items: []MinItem{{nil, 4, 1}}}, card: cardA, most: free + 4},
 		{name: "a card to which a hold moves", job: Min{Items: []MinItem{{nil, 4, 1}}}, card: cardB, most: free},
+		{name: "a card to which too large a hold moves", job: Min{Items: []MinItem{{nil, free + 1, 1}}}, card: cardB, most: 0},
 		{name: "a card of several", job: Min{AnyMix: true, Items: []MinItem{{nil, 4, 1}}}, card: cardA, most: free + 4},
 		{name: "another card of several", job: Min{AnyMix: true, Items: []MinItem{{nil, 4, 1}}}, card: cardB, most: free},
 	} {
@@ -293,62 +300,28 @@ func TestTooLarge(t *testing.T) {
 			if c.job.CPU > 0 || len(c.job.Items) > 0 {
 				j = w.reserve(c.job)
 			}
-			for dim := range dims {
-				w.org.Cells[dim].Allocated = LimitExact - 1 - free - w.org.Cells[dim].Held
-			}
-			ask := func(amount int64) string {
+			full(w, LimitExact)
+			ask := func(amount int64) (a Answer) {
 				u := Use{CPU: amount}
 				if c.card != 0 {
 					u = Use{Items: []UseItem{{w.alts("A|B"), amount}}}
 				}
-				var a Answer
-				picks := MayCharge(&a, w.q, j, &u, setOf(c.card), nil)
-				return fmt.Sprint(u.TooLarge(w.q, j, picks))
+				MayCharge(&a, w.q, j, &u, setOf(c.card), nil)
+				return a
 			}
-			if got, want := ask(c.most), "0 0 false"; got != want {
-				t.Errorf("%d: %s, want %s", c.most, got, want)
+			if a := ask(c.most); c.most > 0 && !a.OK() {
+				t.Errorf("%d: %s", c.most, answerText(&a, nil))
 			}
-			if got, want := ask(c.most+1), fmt.Sprint(c.card, c.most+1, true); got != want {
-				t.Errorf("%d: %s, want %s", c.most+1, got, want)
+			reason := LacksCards
+			if c.card == 0 {
+				reason = LacksCPU
+			}
+			a := ask(c.most + 1)
+			if want := (Lack{0, c.card, TooLarge, c.most + 1, c.most, w.org, LimitExact - 1}); a.Reason != reason || a.Lack != want {
+				t.Errorf("%d: %s", c.most+1, answerText(&a, nil))
 			}
 		})
 	}
-	t.Run("1 is too much", func(t *testing.T) {
-		w := newWorld(t)
-		w.org.Cells[Memory].Allocated = LimitExact - 1
-		u := Use{Memory: 1}
-		if dim, amount, is := u.TooLarge(w.q, nil, nil); dim != Memory || amount != 1 || !is {
-			t.Error("for a task:", dim, amount, is)
-		}
-		var p Plan
-		p.Start(&Min{Memory: 1}, nil)
-		if dim, amount, is := p.TooLarge(w.q, nil); dim != Memory || amount != 1 || !is {
-			t.Error("for a job:", dim, amount, is)
-		}
-	})
-	t.Run("nothing is too much", func(t *testing.T) {
-		w := newWorld(t)
-		j := w.reserve(Min{CPU: 1, Items: []MinItem{{w.alts("A"), 1, 1}}})
-		w.org.Cells[CPU].Allocated, w.org.Cells[cardA].Allocated = LimitExact-2, LimitExact-2
-		u := Use{CPU: 1, Items: []UseItem{{w.alts("A"), 1}}} // which is held
-		var a Answer
-		if dim, amount, is := u.TooLarge(w.q, j, MayCharge(&a, w.q, j, &u, nil, nil)); is {
-			t.Error(dim, amount)
-		}
-	})
-	t.Run("a hold that moves", func(t *testing.T) { // all of it comes, whatever is charged
-		for held := range int64(2) { // more than fits
-			w := newWorld(t)
-			j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), free + held, 1}}})
-			w.org.Cells[cardB].Allocated = LimitExact - 1 - free
-			u := Use{Items: []UseItem{{w.alts("A|B"), 1}}}
-			var a Answer
-			_, _, is := u.TooLarge(w.q, j, MayCharge(&a, w.q, j, &u, setOf(cardB), nil))
-			if is != (held > 0) {
-				t.Errorf("a hold of %d: %v", free+held, is)
-			}
-		}
-	})
 	for _, own := range []Min{{}, {CPU: 3, Items: []MinItem{{nil, 3, 1}}}} {
 		t.Run(fmt.Sprint("a min of ", own.CPU), func(t *testing.T) {
 			w := newWorld(t)
@@ -358,35 +331,90 @@ func TestTooLarge(t *testing.T) {
 				j = w.reserve(own)
 				w.charge(j, Use{CPU: 1, Items: []UseItem{{w.alts("A|B"), 1}}})
 			}
-			for dim := range dims {
-				w.org.Cells[dim].Allocated = LimitExact - 1 - free - w.org.Cells[dim].Held
-			}
-			ask := func(m Min) string {
-				var a Answer
-				var p Plan
-				if !MayReserve(&a, w.q, &m, j, &p) {
-					t.Fatal(answerText(&a, nil))
-				}
-				return fmt.Sprint(p.TooLarge(w.q, j))
-			}
+			full(w, LimitExact)
+			w.org.Cells[cardB].Allocated = LimitExact - 1
 			most := free + own.CPU
 			card := func(amount int64) Min { return Min{Items: []MinItem{{w.alts("A|B"), amount, 1}}} }
 			for _, c := range []struct {
 				min  Min
 				want string
 			}{
-				{Min{CPU: most}, "0 0 false"},
-				{Min{CPU: most + 1}, fmt.Sprint(CPU, most+1, true)},
-				{Min{Memory: free}, "0 0 false"},
-				{Min{Memory: free + 1}, fmt.Sprint(Memory, free+1, true)},
-				{card(most), "0 0 false"},
-				{card(most + 1), fmt.Sprint(cardA, most+1, true)},
+				{Min{CPU: most}, "yes"},
+				{Min{CPU: most + 1}, fmt.Sprint(CPU, " ", most)},
+				{Min{Memory: free}, "yes"},
+				{Min{Memory: free + 1}, fmt.Sprint(Memory, " ", int64(free))},
+				{card(most), "yes"},
+				{card(most + 1), fmt.Sprint(cardA, " ", most)},
 			} {
-				if got := ask(c.min); got != c.want {
+				var a Answer
+				var p Plan
+				got := "yes"
+				if !MayReserve(&a, w.q, &c.min, j, &p) {
+					got = fmt.Sprint(a.Lack.Dim, " ", a.Lack.Room)
+					if a.Lack.Why != TooLarge || a.Lack.Level != w.org || a.Lack.Limit != LimitExact-1 {
+						t.Errorf("%+v: %s", c.min, answerText(&a, nil))
+					}
+				}
+				if got != c.want {
 					t.Errorf("%+v: %s, want %s", c.min, got, c.want)
 				}
 			}
 		})
+	}
+}
+
+// TestOwnPart: what others have never refuses a queue its own part of what can be counted.
+func TestOwnPart(t *testing.T) {
+	w := newWorld(t)
+	w.org.Cells[CPU].Allocated = LimitExact - 1
+	w.q.Cells[CPU].Allocated = 5
+	for _, c := range []struct {
+		amount int64
+		ok     bool
+	}{{1, true}, {ownExact - 6, true}, {ownExact - 5, false}} {
+		var a Answer
+		var p Plan
+		if got := MayReserve(&a, w.q, &Min{CPU: c.amount}, nil, &p); got != c.ok {
+			t.Errorf("a job of %d: %v", c.amount, got)
+		}
+		MayCharge(&a, w.q, nil, &Use{CPU: c.amount}, nil, nil)
+		if a.OK() != c.ok || !c.ok && a.Lack != (Lack{0, CPU, TooLarge, c.amount, c.amount - 1, w.q, ownExact - 1}) {
+			t.Errorf("a task of %d: %s", c.amount, answerText(&a, nil))
+		}
+	}
+	w.org.Cells[CPU].Allocated = MostSum // of hundreds of such queues
+	var a Answer
+	if MayCharge(&a, w.q, nil, &Use{CPU: 1}, nil, nil); a.OK() {
+		t.Error("a sum is no int64 any more")
+	}
+}
+
+// TestMayForce: what runs is counted, up to amounts that only hundreds of absurd pods have.
+func TestMayForce(t *testing.T) {
+	w := newWorld(t)
+	u, cards := Use{Memory: LimitExact - 1, Items: []UseItem{{w.alts("A"), LimitExact - 1}}}, []int32{cardA}
+	for _, c := range []struct {
+		what       string
+		root, leaf int64
+		ok         bool
+	}{
+		{"an empty tree", 0, 0, true},
+		{"a queue that has more than it may reserve", 100 * LimitExact, 100 * LimitExact, true},
+		{"a queue that has too much", mostForced - LimitExact + 2, mostForced - LimitExact + 2, false},
+		{"a tree that has too much", MostSum / 2, 0, false},
+	} {
+		for _, dim := range []int32{Memory, cardA} {
+			w.org.Cells[Memory], w.q.Cells[Memory], w.org.Cells[cardA], w.q.Cells[cardA] = Cell{}, Cell{}, Cell{}, Cell{}
+			w.org.Cells[dim].Allocated, w.q.Cells[dim].Allocated = c.root, c.leaf
+			var a Answer
+			if got := MayForce(&a, w.q, &u, cards); got != c.ok || !got && (a.Lack.Dim != dim || a.Lack.Why != TooLarge) {
+				t.Errorf("%s, %d: %v, %s", c.what, dim, got, answerText(&a, nil))
+			}
+			j := &Job{Queue: w.q, Held: [2]int64{Memory: LimitExact - 1}}
+			if got := MayMove(j, w.q); dim == Memory && got != c.ok {
+				t.Errorf("%s, a job that moves: %v", c.what, got)
+			}
+		}
 	}
 }
 

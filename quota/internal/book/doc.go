@@ -12,8 +12,9 @@
 //  1. A queue's Allocated is the sum of the charges of its tasks, its Held the sum of the
 //     holds of its jobs, its Elastic what tasks of reserved jobs use beyond the min. A
 //     queue with children has the sums of its children, too.
-//  2. No amount is negative, and no charge covers more than itself. What a queue uses and
-//     holds comes to less than 2^53, where integers stop being exact in a float64.
+//  2. No amount is negative, and no charge covers more than itself. What a tree uses and
+//     holds comes to less than 2^53, where integers stop being exact in a float64, unless
+//     that would let one queue stop another (Queue.countRoom). It is always an int64.
 //  3. What exceeds its limit is marked as over, and nothing else is. Two amounts have to
 //     be within the limit: Allocated, and the floor, Allocated - Elastic + Held. Decisions
 //     keep them there. A lowered limit, or a pod that runs already, doesn't.

@@ -6,6 +6,67 @@ import "slices"
 // follows. What exceeds a limit is then marked as over, and nothing is admitted that
 // would raise the amount that exceeds it.
 
+// Even what runs must be counted. Only a queue where pods of absurd amounts were bound by
+// hand comes as far, and it takes no more than its own part of what can be counted.
+
+// mayForce reports whether an amount can come to a queue in a dimension, and notes why not.
+func (a *Answer) mayForce(q *Queue, reason Reason, item int, dim int32, amount int64) bool {
+	there, r := q.root().Cells[dim].Full(), room{level: q, dim: dim, why: TooLarge, most: mostForced}
+	if r.amount = min(mostForced-q.Cells[dim].Full(), MostSum/2-there); amount > r.amount {
+		return a.lacks(reason, item, amount, r)
+	}
+	return true
+}
+
+// MayForce reports whether a task can be counted on cards, one for each item.
+func MayForce(a *Answer, q *Queue, u *Use, cards []int32) bool {
+	a.begin()
+	if !a.mayForce(q, LacksCPU, 0, CPU, u.CPU) || !a.mayForce(q, LacksMemory, 0, Memory, u.Memory) {
+		return false
+	}
+	for i, card := range cards {
+		if !a.mayForce(q, LacksCards, i, card, u.Items[i].Amount) {
+			return false
+		}
+	}
+	return true
+}
+
+// MayMove reports whether a job's amounts can be counted in another queue.
+func MayMove(j *Job, q *Queue) bool {
+	sums := make([]int64, len(q.Cells))
+	j.Each(func(dim int32, allocated, held, _ int64) { sums[dim] += allocated + held })
+	for dim, sum := range sums {
+		if !new(Answer).mayForce(q, Yes, 0, int32(dim), sum) {
+			return false
+		}
+	}
+	return true
+}
+
+// MayHold reports whether the holds of a plan, that FillAll has made for a job, which may be
+// nil, can be counted in a queue.
+func (p *Plan) MayHold(a *Answer, q *Queue, own *Job) bool {
+	a.begin()
+	for dim, need := range [...]Coverage{CPU: p.cpu, Memory: p.mem} {
+		dim, reason := int32(dim), [...]Reason{CPU: LacksCPU, Memory: LacksMemory}[dim]
+		if r := q.countRoom(dim, need.Covered+own.heldOn(dim)); need.Amount > need.Covered && need.Amount > r.amount {
+			return a.lacks(reason, 0, need.Amount, r)
+		}
+	}
+	for i := range p.items {
+		it := &p.items[i]
+		for _, card := range it.Alts.Cards {
+			held := it.heldOn(card)
+			if r := q.countRoom(card, p.vacated(i, card, own)); held > 0 && held > r.amount {
+				r.amount += it.Min - held // what the whole item may have
+				return a.lacks(LacksCards, i, it.Min, r)
+			}
+		}
+	}
+	return true
+}
+
 // Move takes a job's record to another queue, with its charges and holds. The new queue
 // need not have room.
 func (b *Book) Move(j *Job, q *Queue) {

@@ -64,6 +64,7 @@ const (
 	NotAllowed    // the card is not among those that the caller allows
 	HoldTooLarge  // the job's hold would have to move here as a whole, and doesn't fit beside the charges
 	NotTogether   // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
+	TooLarge      // no limit is in the way, but a sum of the tree would reach LimitExact
 )
 
 // Answer is the answer to a question. Its memory serves many questions.
@@ -133,6 +134,7 @@ type room struct {
 	level  *Queue // that leaves the least
 	dim    int32
 	why    Reason // what limits it there
+	most   int64  // of TooLarge: the sum that level may come to, in the place of its limit
 }
 
 // take makes r the smaller of itself and an amount at a level.
@@ -145,9 +147,19 @@ func (r *room) take(amount int64, level *Queue, why Reason) {
 // roomier reports whether there is more room than in best, which may be zero.
 func (r *room) roomier(best *room) bool { return best.level == nil || r.amount > best.amount }
 
+// within makes r another room, if an amount isn't within that, and it is the smaller one.
+func (r *room) within(amount int64, other room) {
+	if amount > other.amount && other.amount < r.amount {
+		*r = other
+	}
+}
+
 func (r *room) limit() int64 {
-	if r.level == nil {
+	switch {
+	case r.level == nil:
 		return 0
+	case r.most > 0:
+		return r.most
 	}
 	return r.level.Cells[r.dim].Limit
 }
@@ -224,7 +236,8 @@ func (a *Answer) mayChargePlain(q *Queue, j *Job, reason Reason, dim int32, amou
 	if j != nil {
 		held = j.Held[dim]
 	}
-	if r := q.chargeRoom(dim, held); amount > r.amount {
+	r := q.chargeRoom(dim, held)
+	if r.within(amount, q.countRoom(dim, held)); amount > r.amount {
 		a.lacks(reason, 0, amount, r)
 	}
 }
@@ -242,6 +255,9 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 		at := it.index(ui.Alts, k)
 		r := q.itemRoom(it, at, card)
 		firm := r.why == FirmElsewhere
+		if !firm {
+			r.within(ui.Amount, q.itemCountRoom(it, at, card))
+		}
 		if firm && best.level == nil || !firm && (best.why == FirmElsewhere || r.roomier(&best)) {
 			best = r // a card that the job can't use explains only where there is no other
 		}
@@ -294,6 +310,42 @@ func (q *Queue) itemRoom(it *Item, at int, card int32) room {
 	return q.chargeRoom(card, 0)
 }
 
+// itemCountRoom is itemRoom by what can be counted alone.
+func (q *Queue) itemCountRoom(it *Item, at int, card int32) room {
+	switch {
+	case it == nil:
+		return q.countRoom(card, 0)
+	case it.Spreads || at == int(it.At):
+		return q.countRoom(card, it.HeldAt(at))
+	}
+	r := q.countRoom(card, 0)
+	if it.Held > r.amount { // the hold comes as a whole, or not at all
+		r.amount = min(r.amount, 0)
+	}
+	return r
+}
+
+// countRoom returns how much may be charged or held beyond what is there already, whatever
+// the limits are, if held is part of that. Without it one queue could ask for so much, of
+// what nothing limits, that the sums of all are no numbers any more. So
+//
+//   - the sum of a tree stays below LimitExact: a request for more is refused;
+//   - but a queue may always come to ownExact, whatever the others have. So what one queue
+//     has got never refuses another one what a cluster can have.
+func (q *Queue) countRoom(dim int32, held int64) room {
+	root := q.root()
+	there := root.Cells[dim].Full()
+	r := room{amount: LimitExact - 1 - there, level: root, dim: dim, why: TooLarge, most: LimitExact - 1}
+	if own := min(ownExact-1-q.Cells[dim].Full(), MostSum-there); own > r.amount {
+		r.amount, r.level, r.most = own, q, ownExact-1
+	}
+	if held > 0 {
+		r.amount = max(r.amount, 0)
+	}
+	r.amount += held
+	return r
+}
+
 // chargeRoom returns how much may be charged if the job holds some of it already. At
 // every level the limit is compared with two amounts:
 //
@@ -308,7 +360,7 @@ func (q *Queue) itemRoom(it *Item, at int, card int32) room {
 // In the example at the top of this file hard is 5 - 4 = 1, and fullFree 5 - (4 + 1) = 0. The
 // room of a task of j is min(1, 1 + 0) = 1, that of other tasks min(1, 0) = 0.
 func (q *Queue) chargeRoom(dim int32, held int64) room {
-	r := room{Unlimited, q, dim, OverCapacity}
+	r := room{amount: Unlimited, level: q, dim: dim, why: OverCapacity}
 	for ; q != nil; q = q.Parent {
 		c := &q.Cells[dim]
 		if c.Limit == Unlimited {
@@ -334,7 +386,7 @@ func (q *Queue) chargeRoom(dim int32, held int64) room {
 // first task asks for 1 B. Then its other tasks must be on B, too, so 3 B have to be free:
 // with 2 the task is refused, although it asks for 1.
 func (q *Queue) moveRoom(dim int32, held int64) room {
-	r := room{Unlimited, q, dim, Yes}
+	r := room{amount: Unlimited, level: q, dim: dim}
 	for ; q != nil; q = q.Parent {
 		c := &q.Cells[dim]
 		if c.Limit == Unlimited {
@@ -437,31 +489,4 @@ func HeldFirst(j *Job, u *Use, do func(item int, card int32)) {
 		}
 		do(i, first)
 	}
-}
-
-// TooLarge looks for a sum that the charges of a task would raise to [LimitExact]. It
-// returns the amount of that dimension. The job may be nil.
-func (u *Use) TooLarge(q *Queue, j *Job, picks []Pick) (dim int32, amount int64, is bool) {
-	for dim, amount := range [...]int64{CPU: u.CPU, Memory: u.Memory} {
-		if dim := int32(dim); amount > 0 && !q.canAdd(dim, max(amount-j.heldOn(dim), 0)) {
-			return dim, amount, true
-		}
-	}
-	for i := range picks {
-		if p := &picks[i]; !q.canAdd(p.Card, p.adds(u.Items[i].Amount)) {
-			return p.Card, u.Items[i].Amount, true
-		}
-	}
-	return 0, 0, false
-}
-
-// adds returns what a charge adds to what its card has allocated and held.
-func (p *Pick) adds(amount int64) int64 {
-	switch {
-	case p.it == nil:
-		return amount
-	case !p.it.Spreads && p.at != int(p.it.At):
-		return max(amount, p.it.Held) // the hold moves here
-	}
-	return max(amount-p.it.HeldAt(p.at), 0)
 }

@@ -30,7 +30,7 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 	if q.Empty {
 		return a.refuse(Empty)
 	}
-	if !a.mayReservePlain(q, LacksCPU, CPU, m.CPU, own) || !a.mayReservePlain(q, LacksMemory, Memory, m.Memory, own) {
+	if !a.mayReservePlain(q, LacksCPU, CPU, &p.cpu, own) || !a.mayReservePlain(q, LacksMemory, Memory, &p.mem, own) {
 		return false
 	}
 	// The items stand in the order in which they are decided on: single cards, then lists.
@@ -44,12 +44,17 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 }
 
 // mayReservePlain decides on cpu or memory.
-func (a *Answer) mayReservePlain(q *Queue, reason Reason, dim int32, amount int64, own *Job) bool {
+func (a *Answer) mayReservePlain(q *Queue, reason Reason, dim int32, need *Coverage, own *Job) bool {
+	amount := need.Amount
 	if amount == 0 {
 		return true
 	}
-	if r := q.floorRoom(dim, own, nil); amount > r.amount {
-		r.why = q.whyMin(dim, amount, own, nil)
+	r := q.floorRoom(dim, own, nil)
+	r.within(amount, q.countRoom(dim, need.Covered+own.heldOn(dim)))
+	if amount > r.amount {
+		if r.why != TooLarge {
+			r.why = q.whyMin(dim, amount, own, nil)
+		}
 		return a.lacks(reason, 0, amount, r)
 	}
 	return true
@@ -67,13 +72,16 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 			continue
 		}
 		r := q.floorRoom(card, own, p)
+		r.within(it.Min, q.countRoom(card, it.covered+p.vacated(index, card, own)))
 		if it.Min <= r.amount {
 			it.At, it.Held = int32(at), it.Min-it.covered
 			p.add(card, it.Min)       // also what charges cover: floorRoom is without all that own has
 			a.Options = a.Options[:0] // only a refused item has options
 			return true
 		}
-		r.why = q.whyMin(card, it.Min, own, p)
+		if r.why != TooLarge {
+			r.why = q.whyMin(card, it.Min, own, p)
+		}
 		a.note(index, r, r.why)
 		if r.roomier(&best) {
 			best = r
@@ -93,6 +101,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 	left, unheldLeft := it.Min-it.covered, it.Min-it.covered // unheldLeft: if nothing were held for other jobs
 	sum, limits := int64(0), int64(0)
 	over, unheldOver := false, false // whether charges cover more than there is room for
+	tooLarge := false                // whether more can't be counted on some alternative
 	for at, card := range it.Alts.Cards {
 		covered := it.coveredAt(at)
 		r := q.floorRoom(card, own, p)
@@ -101,6 +110,12 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 		whole, unheldWhole := wholeUnits(r.amount, covered, it.Unit), wholeUnits(unheld, covered, it.Unit)
 		if min(left+covered, unheldWhole) > whole {
 			r.why = Promised
+		}
+		if more := min(left, whole-min(covered, whole)); more > 0 {
+			r.within(covered+more, q.countRoom(card, covered+p.vacated(index, card, own)))
+			if r.why == TooLarge {
+				whole, tooLarge = wholeUnits(r.amount, covered, it.Unit), true
+			}
 		}
 		it.Spread[at] = min(left, whole-min(covered, whole)) // covered is there already
 		left -= it.Spread[at]
@@ -113,7 +128,10 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 	}
 	if left > 0 || over {
 		best.why = OverCapacity
-		if unheldLeft == 0 && !unheldOver {
+		switch {
+		case tooLarge:
+			best.why = TooLarge
+		case unheldLeft == 0 && !unheldOver:
 			best.why = Promised
 		}
 		a.lacks(LacksCards, index, it.Min, best)
@@ -128,6 +146,16 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 		}
 	}
 	return true
+}
+
+// vacated returns what is held on a card and won't be once the job, own, has the plan:
+// its old holds, less those of the plan's items before index.
+func (p *Plan) vacated(index int, card int32, own *Job) int64 {
+	held := own.heldOn(card)
+	for i := range index {
+		held -= p.items[i].heldOn(card)
+	}
+	return held
 }
 
 // wholeUnits returns how much of room can be had: what charges have of it, and

@@ -174,26 +174,6 @@ func (p *Plan) bind(alts *Alternatives) *Item {
 	return it
 }
 
-// TooLarge looks for a sum that the plan would raise to [LimitExact], in the queue where
-// the job, which may be nil, has it. It returns the amount of that dimension.
-func (p *Plan) TooLarge(q *Queue, j *Job) (dim int32, amount int64, is bool) {
-	for dim, d := range [...]Coverage{CPU: p.cpu, Memory: p.mem} {
-		if dim := int32(dim); d.Amount > 0 && !q.canAdd(dim, d.Amount-d.Covered-j.heldOn(dim)) {
-			return dim, d.Amount, true
-		}
-	}
-	for _, s := range p.sums {
-		held := -j.heldOn(s.dim)
-		for i := range p.items {
-			held += p.items[i].heldOn(s.dim)
-		}
-		if !q.canAdd(s.dim, held) {
-			return s.dim, s.amount, true
-		}
-	}
-	return 0, 0, false
-}
-
 // keep makes the plan's items those of the job, and its charges count against
 // them.
 func (p *Plan) keep(j *Job) {

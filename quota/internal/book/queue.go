@@ -14,8 +14,14 @@ import "slices"
 // Unlimited is the limit and the room where there is none.
 const Unlimited = int64(1<<63 - 1)
 
-// LimitExact is where integers stop being exact in a float64. Every sum is below it.
-const LimitExact = int64(1) << 53
+// Every single amount is below LimitExact, where integers stop being exact in a float64.
+// Sums are larger only where that keeps one queue from another's way, see Queue.countRoom.
+const (
+	LimitExact = int64(1) << 53
+	ownExact   = LimitExact / 2   // what a queue may come to, whatever others have
+	mostForced = int64(1)<<60 - 1 // what runs already in one queue
+	MostSum    = int64(1)<<62 - 1 // any sum; two of them are an int64
+)
 
 // The dimensions of cpu and memory. All others are cards.
 const (
@@ -123,12 +129,12 @@ func (q *Queue) MarkAll() {
 	}
 }
 
-// canAdd reports whether the sums stay exact when amount comes to them.
-func (q *Queue) canAdd(dim int32, amount int64) bool {
+// root returns the queue at the top, which sums at least what those below it do.
+func (q *Queue) root() *Queue {
 	for q.Parent != nil {
-		q = q.Parent // every level sums at least what those below it do
+		q = q.Parent
 	}
-	return q.Cells[dim].Full()+amount < LimitExact
+	return q
 }
 
 // Set is a set of dimensions.
