@@ -267,7 +267,10 @@ func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 		s.refuse(&answer)
 		return answer
 	}
-	answer.Could = int(s.count)
+	answer.Domains, answer.Domain, answer.Could = len(s.chosen), -1, int(s.count)
+	if len(s.chosen) == 1 {
+		answer.Domain = int(s.chosen[0].id)
+	}
 	s.counts = s.counts[:0]
 	s.descend(level)
 	// The order in which rows were chosen says nothing: pods are alike.
@@ -281,7 +284,9 @@ func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 			answer.Placement = append(answer.Placement, c.row)
 		}
 	}
-	answer.Domains, answer.Domain = s.used(level)
+	if answer.Domains > 1 && s.choice.leastFree && level < s.sliced {
+		answer.Domains, answer.Domain = s.used(level)
+	}
 	return answer
 }
 
@@ -360,8 +365,9 @@ func (s *placing) spread(d int32, level int, pods int64, extra bool) {
 // leaderHere stands for the leader in a rowCount.
 const leaderHere = -1
 
-// used returns how many domains of a level have a pod, and the only one or -1. Those
-// chosen there can be more: the finer level chooses among all their children again.
+// used returns how many domains of a level have a pod, and the only one or -1. With the
+// least free first, more can be chosen there: the finer level chooses among all their
+// children again. The ones with the most first are as few as can be, so all are used.
 func (s *placing) used(level int) (n, only int) {
 	ids := s.children[:0]
 	for _, c := range s.counts {
