@@ -483,16 +483,6 @@ func TestLedgerFacts(t *testing.T) {
 			resize j q A|B:4 = yes
 			release 1 = true
 			may 2 j q A|B:1 = A B`},
-		{"three small jobs", Config{}, []string{"q", "K:2"}, `
-			reserve a q K:1 = yes
-			commit a1 a q K:1 = K
-			reserve b q K:1 = yes
-			commit b1 b q K:1 = K
-			gang c q K:1, K:1 = Scalar 0 of 2000 at q`},
-		{"six of three and three, AnyMix", anyMix, []string{"q", "K:3 H:3"}, `
-			probe q K|H:6 = yes`},
-		{"six of three and three, on one card", Config{}, []string{"q", "K:3 H:3"}, `
-			probe q K|H:6 = Scalar 3000 of 3000 at q`},
 		{"an item of fewest alternatives, those with a hold first", Config{}, []string{"q", "A:9 B:9 C:9"}, `
 			reserve j q A|B:1 A|B|C:2 = yes
 			commit 1 j q A:1 = A
@@ -512,21 +502,6 @@ func TestLedgerFacts(t *testing.T) {
 			releasejob j = true
 			releasejob j = false
 			reserve j q A:3 = yes`},
-		{"an orphan", Config{}, []string{"q", "A:4", "p", "A:4"}, `
-			reserve j q A:2 = yes
-			commit 1 j q A:1 = A
-			queues p, A:2 = q
-			commit 2 j q A:1 = QueueNotOpen
-			reserve k q A:1 = QueueNotOpen
-			probe p A:3 = Scalar 2000 of 2000 at p
-			releasejob j = true
-			probe q A:1 = UnknownQueue`},
-		{"an orphan of charges only", Config{}, []string{"q", "A:4"}, `
-			commit 1 j q A:1 = A
-			queues p, A:2 = q
-			state q A = 1000/0/0
-			release 1 = true
-			probe q A:1 = UnknownQueue`},
 		{"an orphan that comes back", Config{}, []string{"q", "A:4"}, `
 			reserve j q A:2 = yes
 			queues p, A:2 = q

@@ -26,7 +26,6 @@ func TestGrowth(t *testing.T) {
 		"restore a chain with jobs below":    {500, restoreChain},
 		"restore a job of many items":        {1000, restoreItems},
 		"restore many alternatives":          {1000, restoreAlternatives},
-		"restore an orphan below each other": {500, restoreOrphans},
 		"read snapshots that are no ledger":  {1000, restoreFaults},
 		"reconcile a chain with jobs below":  {1000, reconcileChain},
 		"reconcile jobs that are gone":       {2000, reconcileGone},
@@ -36,14 +35,12 @@ func TestGrowth(t *testing.T) {
 		"replace queues side by side":        {500, replaceStar},
 		"validate a cycle":                   {2000, validateCycle},
 		"build a queue of bad names":         {500, buildBadNames},
-		"build a queue of good names":        {500, buildGoodNames},
 		"build a queue of unknown resources": {500, buildResources},
 		"build a queue of unreadable text":   {1000, buildUnreadable},
 		"parse alternatives":                 {1000, parseLong},
 		"a pod of many containers":           {100, resolveContainers},
 		"a pod of many resources":            {200, resolveResources},
 		"a job of many names":                {500, resolveNames},
-		"a job of many names, deep down":     {300, resolveDeep},
 		"a task of many claims":              {1000, resolveClaims},
 		"many cards on many nodes":           {300, discover},
 	} {
@@ -163,21 +160,6 @@ func restoreChain(t *testing.T, n int) func() {
 	text.WriteString(`],"jobs":[{"id":"j0","queue":"q0","policy":"same-card","reserved":true}`)
 	for i := 1; i <= n; i++ {
 		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, n)
-	}
-	text.WriteString("]")
-	return restores(t, Config{}, must(NewMap(nil)), text.String(), "")
-}
-
-// restoreOrphans restores orphans below one another, with a job each.
-func restoreOrphans(t *testing.T, n int) func() {
-	var text strings.Builder
-	text.WriteString(`"queues":[{"name":"q0","state":"open"}`)
-	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&text, `,{"name":"q%d","parent":"q%d","state":"closed","orphan":true,"complete":true}`, i, i-1)
-	}
-	text.WriteString(`],"jobs":[{"id":"j0","queue":"q0","policy":"same-card","reserved":true}`)
-	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, i)
 	}
 	text.WriteString("]")
 	return restores(t, Config{}, must(NewMap(nil)), text.String(), "")
@@ -419,10 +401,6 @@ func buildBadNames(t *testing.T, n int) func() {
 	return builds(t, Config{}, names(n, "c%d"), QueueSpec{Annotations: quotaOf("{" + numbered(n, `"a%d|b":1,"x%[1]d":-1,"  ":1`, ",") + "}")}, 3*n)
 }
 
-func buildGoodNames(t *testing.T, n int) func() {
-	return builds(t, Config{}, names(n, "c%d"), QueueSpec{Annotations: quotaOf("{" + numbered(n, `"c%d":1`, ",") + "}")}, 0)
-}
-
 func buildResources(t *testing.T, n int) func() {
 	many := corev1.ResourceList{}
 	for _, name := range names(n, "example.com/r%d") {
@@ -515,19 +493,6 @@ func resolveNames(t *testing.T, n int) func() {
 	return func() {
 		for _, one := range all {
 			one()
-		}
-	}
-}
-
-// resolveDeep has a job whose annotation lists many cards that nobody has, below many
-// queues.
-func resolveDeep(t *testing.T, n int) func() {
-	tree := chainOf(n)
-	l := must(New(Config{}, must(NewMap(names(8, "c%d"))), nil, tree))
-	text := "{" + numbered(n, `"c1|x%d":1`, ",") + "}"
-	return func() {
-		if _, _, err := l.ResolveJob(Job{ID: "j", Queue: tree[n-1].Name, Annotations: asks(text)}); err != nil {
-			t.Error(err)
 		}
 	}
 }

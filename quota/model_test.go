@@ -323,53 +323,37 @@ func (m *model) end(changed bool, job string) {
 
 func (m *model) oneOf(items ...string) string { return items[m.IntN(len(items))] }
 
-// among returns one of the keys of a map that are wanted, "" if there is none.
-func among[V any](m *model, of map[string]V, wanted func(V) bool) string {
-	keys := make([]string, 0, len(of))
-	for key, v := range of {
-		if wanted(v) {
-			keys = append(keys, key)
+// id is an id such as j7, mostly one of some or, if it shouldn't be, another.
+func (m *model) id(kind string, n int, among bool, ids []string) string {
+	id := fmt.Sprint(kind, m.IntN(n))
+	switch {
+	case m.IntN(10) == 0:
+	case among && len(ids) > 0:
+		return ids[m.IntN(len(ids))]
+	case !among:
+		for range 10 {
+			if slices.Contains(ids, id) {
+				id = fmt.Sprint(kind, m.IntN(n))
+			}
 		}
 	}
-	if len(keys) == 0 {
-		return ""
-	}
-	slices.Sort(keys)
-	return keys[m.IntN(len(keys))]
+	return id
 }
 
 // taskID is an id, mostly of a task that is charged or of one that isn't.
-func (m *model) taskID(charged bool) string {
-	id := fmt.Sprint("t", m.IntN(40))
-	if m.IntN(10) == 0 {
-		return id
-	}
-	if charged {
-		ids := m.g.tasks()
-		return append(ids, id)[m.IntN(max(1, len(ids)))]
-	}
-	for n := 0; n < 10; n++ {
-		if _, t, _ := m.g.task(id); t == nil {
-			break
-		}
-		id = fmt.Sprint("t", m.IntN(40))
-	}
-	return id
-}
+func (m *model) taskID(charged bool) string { return m.id("t", 40, charged, m.g.tasks()) }
 
 // jobID is an id, mostly of a job that is reserved or of one that isn't.
-func (m *model) jobID(reserved bool) string {
-	id := fmt.Sprint("j", m.IntN(14))
-	if m.IntN(10) == 0 {
-		return id
+func (m *model) jobID(reserved bool) string { return m.id("j", 14, reserved, m.reserved()) }
+
+// reserved are the ids of jobs whose min is known.
+func (m *model) reserved() (ids []string) {
+	for _, id := range slices.Sorted(maps.Keys(m.g.jobs)) {
+		if m.g.jobs[id].reserved {
+			ids = append(ids, id)
+		}
 	}
-	if reserved {
-		return cmp.Or(among(m, m.g.jobs, func(j *goldJob) bool { return j.reserved }), id)
-	}
-	for n := 0; n < 10 && m.g.jobs[id] != nil && m.g.jobs[id].reserved; n++ {
-		id = fmt.Sprint("j", m.IntN(14))
-	}
-	return id
+	return ids
 }
 
 // queue is the name of a queue, now and then of none.
@@ -520,7 +504,7 @@ func (m *model) task(id string) *goldRequest {
 		return r
 	}
 	if m.IntN(3) > 0 {
-		r.job = cmp.Or(among(m, m.g.jobs, func(j *goldJob) bool { return j.reserved }), r.job)
+		r.job = m.jobID(true)
 	}
 	r.queue = m.queue()
 	m.atLeaf(r, r.job)

@@ -35,8 +35,6 @@ func TestMessage(t *testing.T) {
 			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Detail: noneOnNode, Headroom: Headroom{Resource: "A|B"}},
 			`queue "q": the node has none of the cards A|B`,
 		},
-		{Refusal{Reason: ReasonEmptyQueueCapability, Queue: "q"}, `queue "q" has no capability: write cpu, memory or a quota of cards`},
-		{Refusal{Reason: ReasonEmptyQueueCapability, Queue: "q", Detail: "not JSON"}, `queue "q" has no capability that can be read: not JSON`},
 		{
 			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Detail: "no card\nis known"},
 			`queue "q": the request is invalid: no card is known`,
