@@ -134,14 +134,7 @@ func (m *model) taskAgain(job string, t goldTask) goldRequest {
 	}
 	counted := r.counted()
 	if m.IntN(12) == 0 {
-		other := m.wants(m.IntN(3), true)
-		moves := func(want goldWant) bool { // the ledger finds a charge by its place
-			at := slices.IndexFunc(counted, want.same)
-			return at >= 0 && at != slices.IndexFunc(other, want.same)
-		}
-		if !slices.ContainsFunc(other, moves) {
-			counted = other
-		}
+		counted = m.wants(m.IntN(3), true)
 	}
 	r.items = append(goldPlains(cpu, memory), counted...)
 	return r
