@@ -1,8 +1,8 @@
 package fairshare
 
 import (
-	"fmt"
 	"math"
+	"strings"
 
 	"github.com/resvec/resvec/internal/decimal"
 )
@@ -16,74 +16,59 @@ const (
 	SameQueue                 // within one queue the caller's priorities decide
 	AboveShare                // the taker would have more than its share
 	AboveLimit                // the taker would have more than its limit
-	AboveDeserved             // the taker would have more than it deserves, in every column
+	AboveDeserved             // the taker would have more than it deserves, in every column that it asks for
 	FixedAboveDeserved        // what is not preemptible would be more than is deserved
-	WithinEntitled            // the victim's queue has no more than it is entitled to, and the taker would be above what it deserves
-	WithinDeserved            // the victim's queue has no more than it deserves
-	Guaranteed                // the victim's queue would have less than it is guaranteed
+	WithinEntitled            // the giver has no more than it is entitled to, and the taker would have more than it deserves
+	WithinDeserved            // the giver has no more than it deserves
+	Guaranteed                // the giver would have less than its guarantee
 	NoHelp                    // the victim releases nothing that is asked for
-	NotBorrowing              // a queue at or above the victim doesn't borrow
-	GaveAlready               // the victim's queue has given its one victim of the second round
-	BorrowsMore               // the taker would borrow more than the victim's queue after it
-	BorrowsAsMuch             // the taker would borrow no less than the victim's queue before it
-	NotMore                   // the taker would be no more saturated than now
-	Saturated                 // the taker would be more saturated than the victim's queue after it
+	NotBorrowing              // the giver, or a queue above it, doesn't borrow
+	GaveAlready               // the giver has given its one victim of the second round
+	BorrowsMore               // the taker would borrow more than the giver after the victim
+	BorrowsAsMuch             // the taker would borrow no less than the giver does
+	NotMore                   // the taker would be no more saturated than before
+	Saturated                 // the taker would be more saturated than the giver after the victim
 	Falls                     // the taker, or a queue above it, would be less saturated than before
-	StillMore                 // the taker, above its share, would be too saturated beside the giver
+	StillMore                 // the taker would have more than its share, and too much of it for what the giver has left
 )
+
+// refusalTexts has the text of each reason, with the fields of a Refusal in braces.
+var refusalTexts = [...]string{
+	Allowed:            "allowed",
+	NotAllocated:       "victim of {other} releases {amount} of {resource}, and the queue has {limit}",
+	SameQueue:          "victim of {other} is in the queue that asks, or in no leaf",
+	AboveShare:         "queue {queue} would have {amount} of {resource}, more than its share {limit}",
+	AboveLimit:         "queue {queue} would have {amount} of {resource}, more than its limit {limit}",
+	AboveDeserved:      "queue {queue} would have more than it deserves of everything it asks for",
+	FixedAboveDeserved: "queue {queue} would have {amount} of {resource} that is not preemptible, more than it deserves: {limit}",
+	WithinEntitled:     "queue {other} has no more than it is entitled to, and queue {queue} would have {amount} of {resource}, more than it deserves: {limit}",
+	WithinDeserved:     "queue {other} has no more than it deserves",
+	Guaranteed:         "queue {other} would have {amount} of {resource}, less than its guarantee {limit}",
+	NoHelp:             "victim of {other} releases nothing that queue {queue} asks for",
+	NotBorrowing:       "queue {other} borrows nothing that queue {queue} asks for",
+	GaveAlready:        "queue {other} has given its victim of the second round",
+	BorrowsMore:        "queue {queue} would borrow {left}, more than queue {other} after the victim: {right}",
+	BorrowsAsMuch:      "queue {queue} would borrow {left}, not less than queue {other}: {right}",
+	NotMore:            "queue {queue} would be saturated by {left}, not more than before: {right}",
+	Saturated:          "queue {queue} would be saturated by {left}, more than queue {other} after the victim: {right}",
+	Falls:              "queue {queue} would be saturated by {left}, less than before: {right}",
+	StillMore:          "queue {queue} would have {left} of its share of {resource}, too much as queue {other} has {right} left",
+}
 
 // Refusal says why taking is not allowed. The zero Refusal says that it is.
 type Refusal struct {
 	Reason        Reason
-	Queue, Other  string  // the siblings that the rule compares: the taker's and the victim's
+	Queue, Other  string  // the queues that the rule compares: the taker's and the giver's
 	Resource      string  // "" where the rule is about all
-	Amount, Limit float64 // of the resource: what Queue would have, and what it may
+	Amount, Limit float64 // of the resource: what a queue would have, and what bounds it
 	Left, Right   Ratio   // measures of Queue and of Other, or of Queue before
 }
 
 // String returns one line of text, without a newline.
 func (r Refusal) String() string {
-	amount, limit := number(r.Amount), number(r.Limit)
-	switch r.Reason {
-	case Allowed:
-		return "allowed"
-	case NotAllocated:
-		return fmt.Sprintf("victim of %s releases %s of %s, and the queue has %s", r.Other, amount, r.Resource, limit)
-	case SameQueue:
-		return fmt.Sprintf("victim of %s is in the queue that asks, or in no leaf", r.Other)
-	case AboveShare:
-		return fmt.Sprintf("queue %s would have %s of %s, more than its share %s", r.Queue, amount, r.Resource, limit)
-	case AboveLimit:
-		return fmt.Sprintf("queue %s would have %s of %s, more than its limit %s", r.Queue, amount, r.Resource, limit)
-	case AboveDeserved:
-		return fmt.Sprintf("queue %s would have more than it deserves of everything it asks for", r.Queue)
-	case FixedAboveDeserved:
-		return fmt.Sprintf("queue %s would have %s of %s that is not preemptible, more than it deserves: %s", r.Queue, amount, r.Resource, limit)
-	case WithinEntitled:
-		return fmt.Sprintf("queue %s has no more than it is entitled to, and queue %s would have %s of %s, more than it deserves: %s",
-			r.Other, r.Queue, amount, r.Resource, limit)
-	case WithinDeserved:
-		return fmt.Sprintf("queue %s has no more than it deserves", r.Other)
-	case Guaranteed:
-		return fmt.Sprintf("queue %s would have %s of %s, less than its guarantee %s", r.Other, amount, r.Resource, limit)
-	case NoHelp:
-		return fmt.Sprintf("victim of %s releases nothing that queue %s asks for", r.Other, r.Queue)
-	case NotBorrowing:
-		return fmt.Sprintf("queue %s borrows nothing that queue %s asks for", r.Other, r.Queue)
-	case GaveAlready:
-		return fmt.Sprintf("queue %s has given its victim of the second round", r.Other)
-	case BorrowsMore:
-		return fmt.Sprintf("queue %s would borrow %s, more than queue %s after the victim: %s", r.Queue, r.Left, r.Other, r.Right)
-	case BorrowsAsMuch:
-		return fmt.Sprintf("queue %s would borrow %s, not less than queue %s: %s", r.Queue, r.Left, r.Other, r.Right)
-	case NotMore:
-		return fmt.Sprintf("queue %s would be saturated by %s, not more than before: %s", r.Queue, r.Left, r.Right)
-	case Saturated:
-		return fmt.Sprintf("queue %s would be saturated by %s, more than queue %s after the victim: %s", r.Queue, r.Left, r.Other, r.Right)
-	case Falls:
-		return fmt.Sprintf("queue %s would be saturated by %s, less than before: %s", r.Queue, r.Left, r.Right)
-	}
-	return fmt.Sprintf("queue %s would have %s of its share of %s, too much beside queue %s with %s", r.Queue, r.Left, r.Resource, r.Other, r.Right)
+	return strings.NewReplacer("{queue}", r.Queue, "{other}", r.Other, "{resource}", r.Resource,
+		"{amount}", number(r.Amount), "{limit}", number(r.Limit), "{left}", r.Left.String(), "{right}", r.Right.String()).
+		Replace(refusalTexts[r.Reason])
 }
 
 func number(x float64) string {
@@ -108,6 +93,19 @@ const (
 	ByTotal                  // the top: all there is
 )
 
+// boundTexts has the text of each cause, with the fields of a Bound in braces.
+var boundTexts = [...]string{
+	ByWanted:    "all it wants",
+	ByLimit:     "its limit",
+	ByDeserved:  "deserves {deserved}, wants {wanted}, nothing is left beyond",
+	ByLevel:     "level {level} times weight {weight}, wants {wanted}",
+	ByPriority:  "wants {wanted}, and queues of higher priority leave nothing",
+	ByZero:      "weight 0, wants {wanted}",
+	ByOversold:  "{parent} is oversold by {oversold}",
+	ByGuarantee: "its guarantee, more than its part by weight",
+	ByTotal:     "all there is",
+}
+
 // Bound says what bounds the share of a queue in a column, and by how much.
 type Bound struct {
 	Queue, Resource string
@@ -115,8 +113,8 @@ type Bound struct {
 	Share           float64
 	Deserved        float64 // what the queue deserves or, by weight, is guaranteed
 	Wanted, Limit   float64 // +Inf: unlimited
-	Level           Ratio   // ByLevel: what a weight of 1 gets of what is divided by weight
-	Weight          float64 // ByLevel: the weight in effect; of history in another unit
+	Level           Ratio   // ByLevel: what a weight of 1 gets
+	Weight          float64 // ByLevel: the weight in effect
 	Oversold        float64 // ByOversold: what is promised beyond what there is
 	Parent          string  // ByOversold
 }
@@ -165,18 +163,30 @@ func (t *Tree) Explain(row, column int) Bound {
 	case t.options.ByWeight && b.Share == b.Deserved:
 		b.Cause = ByGuarantee
 	case level.den > 0:
-		// The level is one of thousandths of a weight, or with history of 10^-9.
-		unit := 1000.0
+		unit := uint64(1000) // the division counts weights in thousandths, with history in 10^-9
 		if t.options.History > 0 && !t.options.ByWeight {
 			unit = 1e9
 		}
-		b.Cause, b.Level, b.Weight = ByLevel, Ratio{num: level.num, den: level.den}, float64(level.weight)/unit
+		b.Cause, b.Level, b.Weight = ByLevel, levelOf(level.num, level.den, unit), float64(level.weight)/float64(unit)
 	case higher:
 		b.Cause = ByPriority
 	default:
 		b.Cause = ByDeserved
 	}
 	return b
+}
+
+// levelOf returns num*unit/den in lowest terms, rounded where that takes more than 64 bits.
+func levelOf(num, den, unit uint64) Ratio {
+	for num > math.MaxUint64/unit {
+		num, den = num>>1, max(den>>1, 1)
+	}
+	num *= unit
+	a, b := num, den
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return Ratio{num: num / a, den: den / a}
 }
 
 // open returns an amount with +Inf for unlimited.
@@ -189,28 +199,15 @@ func open(x int64) float64 {
 
 // String returns one line of text, without a newline.
 func (b Bound) String() string {
-	has := fmt.Sprintf("queue %s: %s of %s", b.Queue, number(b.Share), b.Resource)
-	switch b.Cause {
-	case ByTotal:
-		return "total: " + number(b.Share) + " of " + b.Resource
-	case ByWanted:
-		return has + ": all it wants"
-	case ByLimit:
-		return has + ": its limit"
-	case ByDeserved:
-		return fmt.Sprintf("%s: deserves %s, wants %s, nothing is left beyond", has, number(b.Deserved), number(b.Wanted))
-	case ByLevel:
-		return fmt.Sprintf("%s: level %s times weight %s, wants %s", has, b.Level, decimal.Format(b.Weight), number(b.Wanted))
-	case ByPriority:
-		return fmt.Sprintf("%s: wants %s, and queues of higher priority leave nothing", has, number(b.Wanted))
-	case ByZero:
-		return fmt.Sprintf("%s: weight 0, wants %s", has, number(b.Wanted))
-	case ByGuarantee:
-		return fmt.Sprintf("%s: its guarantee, more than its part by weight", has)
+	queue, parent := "total", "the total"
+	if b.Queue != "" {
+		queue = "queue " + b.Queue
 	}
-	parent := "the total"
 	if b.Parent != "" {
 		parent = "queue " + b.Parent
 	}
-	return fmt.Sprintf("%s: %s is oversold by %s", has, parent, number(b.Oversold))
+	return queue + ": " + number(b.Share) + " of " + b.Resource + ": " +
+		strings.NewReplacer("{deserved}", number(b.Deserved), "{wanted}", number(b.Wanted), "{level}", b.Level.String(),
+			"{weight}", decimal.Format(b.Weight), "{parent}", parent, "{oversold}", number(b.Oversold)).
+			Replace(boundTexts[b.Cause])
 }

@@ -52,7 +52,7 @@ func TestSharesAndWhatBoundsThem(t *testing.T) {
 		bounds   []string
 	}{
 		{"odd unit to the lower rank", Options{}, 10, []queueOf{{"a", 2, inf, 1, 10, 0}, {"b", 2, inf, 3, 10, 0}}, []float64{4, 6}, 0,
-			[]string{"queue a: 4 of gpu: level 6/4000 times weight 1, wants 10", "queue b: 6 of gpu: level 6/4000 times weight 3, wants 10"}},
+			[]string{"queue a: 4 of gpu: level 3/2 times weight 1, wants 10", "queue b: 6 of gpu: level 3/2 times weight 3, wants 10"}},
 		{"one wants less", Options{}, 10, []queueOf{{"a", 0, inf, 1, 3, 0}, {"b", 0, inf, 1, 10, 0}, {"c", 0, inf, 1, 10, 0}}, []float64{3, 4, 3}, 0,
 			[]string{"queue a: 3 of gpu: all it wants", "", ""}},
 		{"priority first", Options{}, 10, []queueOf{{"a", 0, inf, 1, 10, 0}, {"b", 0, inf, 1, 10, 5}}, []float64{0, 10}, 0,

@@ -1,0 +1,119 @@
+package fairshare_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/resvec/resvec/quota/fairshare"
+	"github.com/resvec/resvec/vector"
+)
+
+// Three teams share 12 GPUs through a day.
+func Example() {
+	gpus := func(x float64) vector.ResourceVector { return vector.ResourceVector{x} }
+	schema := vector.NewSchema([]vector.SchemaColumn{{Name: "gpu"}})
+	tree, err := fairshare.NewTree(schema, 1, fairshare.Options{})
+	if err != nil {
+		panic(err)
+	}
+	if err := tree.SetTotal(gpus(12)); err != nil {
+		panic(err)
+	}
+	set := func(name string, q fairshare.Queue) int {
+		row, _, err := tree.Set(name, q)
+		if err != nil {
+			panic(err)
+		}
+		return row
+	}
+	vision := set("vision", fairshare.Queue{Deserved: gpus(4)})
+	speech := set("speech", fairshare.Queue{Deserved: gpus(4), Weight: []float64{2}})
+	search := set("search", fairshare.Queue{Deserved: gpus(2), Limit: gpus(6)})
+	show := func(when string) {
+		tree.Divide()
+		fmt.Println(when)
+		for _, row := range []int{vision, speech, search} {
+			fmt.Printf("  has %2v, %s\n", tree.Allocated(nil, row)[0], tree.Explain(row, 0))
+		}
+	}
+
+	// In the morning only vision works, and takes everything.
+	for range 6 {
+		if _, err := tree.Wait(vision, fairshare.Job{Request: gpus(2)}); err != nil {
+			panic(err)
+		}
+	}
+	for _, id, ok := tree.Next(); ok; _, id, ok = tree.Next() {
+		tree.Admit(id)
+	}
+	show("morning")
+
+	// At noon speech wants 8. There is no room, so it asks whom to take from.
+	job := fairshare.Job{Request: gpus(2)}
+	for range 4 {
+		if _, err := tree.Wait(speech, job); err != nil {
+			panic(err)
+		}
+	}
+	show("noon")
+	running := make([]fairshare.Victim, 6)
+	for i := range running {
+		running[i] = fairshare.Victim{Queue: vision, Node: i, Amounts: gpus(2)}
+	}
+	claim := fairshare.NewClaim(tree)
+	for leaf, id, ok := tree.Next(); ok; leaf, id, ok = tree.Next() {
+		if _, ok, err := claim.Begin(leaf, job); !ok || err != nil {
+			break
+		}
+		free := 0.0
+		for _, amounts := range claim.Victims(running) {
+			if free += amounts[0]; free >= 2 {
+				break
+			}
+		}
+		if free < 2 {
+			claim.Drop()
+			tree.Skip(id)
+			continue
+		}
+		if _, ok := claim.Keep(nil); !ok {
+			tree.Skip(id)
+			continue
+		}
+		tree.Admit(id)
+		running = running[1:] // the first of vision had to go, and waits again
+		if _, err := tree.Wait(vision, job); err != nil {
+			panic(err)
+		}
+	}
+	show("after reclaim")
+	_, ok, _ := claim.Begin(speech, job)
+	why, may := claim.May(running[0])
+	fmt.Println(ok, may, why)
+	claim.Drop()
+
+	// At night speech is done, and what it used today counts.
+	for range 2 {
+		if err := tree.Forget(speech, job); err != nil {
+			panic(err)
+		}
+	}
+	tree.Decay(12*time.Hour, 24*time.Hour)
+	fmt.Printf("used: %.2f, %.2f\n", tree.History(nil, vision)[0], tree.History(nil, speech)[0])
+
+	// Output:
+	// morning
+	//   has 12, queue vision: 12 of gpu: all it wants
+	//   has  0, queue speech: 0 of gpu: all it wants
+	//   has  0, queue search: 0 of gpu: all it wants
+	// noon
+	//   has 12, queue vision: 5 of gpu: level 4/3 times weight 1, wants 12
+	//   has  0, queue speech: 7 of gpu: level 4/3 times weight 2, wants 8
+	//   has  0, queue search: 0 of gpu: all it wants
+	// after reclaim
+	//   has  6, queue vision: 5 of gpu: level 4/3 times weight 1, wants 12
+	//   has  6, queue speech: 7 of gpu: level 4/3 times weight 2, wants 8
+	//   has  0, queue search: 0 of gpu: all it wants
+	// true false queue speech would have 8 of gpu, more than its share 7
+	// used: 1.76, 0.59
+}
