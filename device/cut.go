@@ -24,7 +24,7 @@ const (
 // newCutInstances returns instances of a GPU with so much memory, 0 for unknown. Compute
 // instances share a GPU instance.
 func newCutInstances(p Profile, bytes, count int64) cutInstances {
-	if p.C > 0 {
+	if p.C > 0 { // ParseProfile refuses more compute than GPU slices, so that G/C is at least 1
 		perInstance := int64(p.G / p.C)
 		count = ceilDiv(count, perInstance)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/internal/document"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -83,15 +84,7 @@ const (
 
 // String returns labels, resourceslices or nvml.
 func (s Source) String() string {
-	return enumName(int(s), "none", "labels", "resourceslices", "nvml")
-}
-
-// enumName returns the name of a value of an enumeration.
-func enumName(value int, names ...string) string {
-	if value < len(names) {
-		return names[value]
-	}
-	return fmt.Sprintf("unknown(%d)", value)
+	return document.EnumName(int(s), "none", "labels", "resourceslices", "nvml")
 }
 
 // Kinds of devices.
@@ -192,7 +185,7 @@ const (
 
 // String returns none, mps, time-slicing, mig or consumable.
 func (s Sharing) String() string {
-	return enumName(int(s), "none", "mps", "time-slicing", "mig", "consumable")
+	return document.EnumName(int(s), "none", "mps", "time-slicing", "mig", "consumable")
 }
 
 // Health says whether a device can be used. HealthUnknown counts as healthy.
@@ -206,7 +199,7 @@ const (
 
 // String returns unknown, healthy or unhealthy.
 func (h Health) String() string {
-	return enumName(int(h), "unknown", "healthy", "unhealthy")
+	return document.EnumName(int(h), "unknown", "healthy", "unhealthy")
 }
 
 // Card is a kind of accelerator on a node, or a share of one, under the name

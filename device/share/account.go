@@ -170,11 +170,15 @@ func (a *Account) Rows(node int) (from, to int) {
 // earlier device of the kind has, an amount of a resource that devices of the kind don't
 // have ([ErrInvalidCombination]), amounts of 2^53 or more, added up over the node
 // ([vector.ErrNotRepresentable]). It allocates only what a larger account takes.
+//
+// A refused node that would have been appended is not there, and the row of the next one
+// is out of range. So in a load of many rows set nil for it, or ask [CheckStates] before
+// the node gets a row.
 func (a *Account) Set(node int, devices []State) error {
 	if uint(node) > uint(a.Len()) {
 		panic(panicNodeRange)
 	}
-	sums, err := checkStates(devices)
+	sums, err := sumStates(devices)
 	if err != nil {
 		return fmt.Errorf("share: node %d: %w", node, err)
 	}
@@ -202,9 +206,18 @@ func (a *Account) Set(node int, devices []State) error {
 	return nil
 }
 
-// checkStates checks the devices of a node, and returns the sums of the magnitudes
+// CheckStates returns the error that [Account.Set] would return for the devices of a node,
+// before it has a row.
+func CheckStates(devices []State) error {
+	if _, err := sumStates(devices); err != nil {
+		return fmt.Errorf("share: %w", err)
+	}
+	return nil
+}
+
+// sumStates checks the devices of a node, and returns the sums of the magnitudes
 // of their amounts.
-func checkStates(devices []State) (sums Amounts, err error) {
+func sumStates(devices []State) (sums Amounts, err error) {
 	for i := range devices {
 		d := &devices[i]
 		k, fault := kindNamed(d.Kind)

@@ -138,6 +138,9 @@ func TestResourceNames(t *testing.T) {
 		share.NPUCore: "huawei.com/npu-core", share.NPUCPU: "huawei.com/npu-cpu", share.NPUDVPP: "huawei.com/npu-dvpp",
 		share.RDMA: "koordinator.sh/rdma", share.FPGA: "koordinator.sh/fpga", 8: "unknown(8)", 255: "unknown(255)",
 	} {
+		if named, ok := share.ResourceNamed(want); ok != (int(r) < len(share.Amounts{})) || ok && named != r {
+			t.Errorf("%s: %v, %t", want, named, ok)
+		}
 		if got := r.String(); got != want {
 			t.Errorf("%d is %q, not %q", r, got, want)
 		}
@@ -313,6 +316,9 @@ func TestAccountRefuses(t *testing.T) {
 	} {
 		account := accountOf(t, good, nil, good)
 		for node := range 4 {
+			if err := share.CheckStates(c.devices); err == nil || c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("%s: %v beforehand", c.name, err)
+			}
 			if err := account.Set(node, c.devices); err == nil || c.want != nil && !errors.Is(err, c.want) {
 				t.Errorf("%s: error %v", c.name, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 )
@@ -65,7 +66,7 @@ const (
 
 // String returns the name of the constant.
 func (p Policy) String() string {
-	return enumName(int(p), "ByScore", "PackTopology", "LeastFragmentation")
+	return document.EnumName(int(p), "ByScore", "PackTopology", "LeastFragmentation")
 }
 
 // Scope is a level of a node's topology. With a Scope other than ScopeNode all

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/resvec/resvec/internal/document"
 )
 
 // Joint says how two kinds of devices of a pod belong together.
@@ -24,7 +26,7 @@ const (
 
 // String returns the name of the constant.
 func (j Joint) String() string {
-	return enumName(int(j), "PreferSamePCIe", "RequireSamePCIe", "SeekSamePCIe")
+	return document.EnumName(int(j), "PreferSamePCIe", "RequireSamePCIe", "SeekSamePCIe")
 }
 
 // AllocateJoint allocates two kinds of devices of one node that work together, such as

@@ -91,7 +91,7 @@ func strategyOf(v document.Value) *Config {
 		y.Known(nameKey, weightKey)
 		var r ResourceSpec
 		r.Name, _ = y.Get(nameKey).Text()
-		if _, known := resourceNamed(r.Name); !known && r.Name != "" {
+		if _, known := ResourceNamed(r.Name); !known && r.Name != "" {
 			y.Get(nameKey).Refuse(unknownResource(field.NewPath(y.Get(nameKey).Path()), r.Name))
 		}
 		r.Weight, _ = y.Get(weightKey).Integer()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/resvec/resvec/internal/document"
 )
 
 // NotEnoughError says that a node has fewer devices for a request than it needs, and
@@ -82,7 +84,7 @@ const (
 
 // String returns the cause in words.
 func (c Cause) String() string {
-	return enumName(int(c), "none", "no device of the kind", "outside required", "unhealthy", "without capacity",
+	return document.EnumName(int(c), "none", "no device of the kind", "outside required", "unhealthy", "without capacity",
 		"exhausted", "insufficient", "apart from the other kind", "outside scope")
 }
 

@@ -18,7 +18,11 @@ import (
 )
 
 // Resource is an amount that a device has, by Koordinator's name. There are no
-// others.
+// others. To list them, range over [Amounts]:
+//
+//	for r := range share.Amounts{} {
+//		fmt.Println(share.Resource(r))
+//	}
 type Resource uint8
 
 const (
@@ -51,8 +55,9 @@ func (r Resource) name() corev1.ResourceName {
 // String returns the full name, such as koordinator.sh/gpu-core.
 func (r Resource) String() string { return string(r.name()) }
 
-// resourceNamed returns the resource of a name.
-func resourceNamed(name string) (r Resource, ok bool) {
+// ResourceNamed returns the resource of a name, such as koordinator.sh/gpu-core; ok is
+// false if there is none.
+func ResourceNamed(name string) (r Resource, ok bool) {
 	i := slices.Index(resourceNames[:], corev1.ResourceName(name))
 	return Resource(max(i, 0)), i >= 0
 }
@@ -153,7 +158,7 @@ func FromResourceList(list corev1.ResourceList) (amounts Amounts, unknown []core
 		}
 	}
 	for name := range list {
-		if _, known := resourceNamed(string(name)); !known {
+		if _, known := ResourceNamed(string(name)); !known {
 			unknown = append(unknown, name)
 		}
 	}

@@ -1,7 +1,6 @@
 package share
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -85,7 +84,7 @@ func NewScorer(cfg Config) (*Scorer, error) {
 		specs = []ResourceSpec{{GPUMemoryRatio.String(), 1}}
 	}
 	for _, spec := range specs {
-		r, _ := resourceNamed(spec.Name)
+		r, _ := ResourceNamed(spec.Name)
 		s.columns = append(s.columns, r)
 		s.weights[r] = spec.Weight
 	}
@@ -120,7 +119,7 @@ func (c *Config) faults() (list field.ErrorList) {
 	seen := map[string]bool{}
 	for i, spec := range c.Resources {
 		name, weight := path.Index(i).Child("name"), path.Index(i).Child("weight")
-		_, known := resourceNamed(spec.Name)
+		_, known := ResourceNamed(spec.Name)
 		switch {
 		case spec.Name == "":
 			list = append(list, field.Required(name, "must name a resource"))
@@ -243,14 +242,6 @@ func (s *Scorer) mostAllocated() *Scorer {
 	most := *s
 	most.most = true
 	return &most
-}
-
-// enumName returns the name of a value of an enumeration.
-func enumName(value int, names ...string) string {
-	if value < len(names) {
-		return names[value]
-	}
-	return fmt.Sprintf("unknown(%d)", value)
 }
 
 // isMost reports whether what is used makes the score.

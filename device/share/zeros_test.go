@@ -22,6 +22,8 @@ func TestZeros(t *testing.T) {
 			"NewScorer":            share.NewScorer,
 			"Normalize":            share.Normalize,
 			"ParseScoringStrategy": share.ParseScoringStrategy,
+			"CheckStates":          share.CheckStates,
+			"ResourceNamed":        share.ResourceNamed,
 			"States":               share.States,
 		},
 		Types: []any{

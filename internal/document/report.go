@@ -213,3 +213,12 @@ func Cut(text string) string {
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
+
+// EnumName returns the name of a value of an enumeration, as documents and texts write it;
+// unknown and the number beyond the names.
+func EnumName(value int, names ...string) string {
+	if value < len(names) {
+		return names[value]
+	}
+	return fmt.Sprintf("unknown(%d)", value)
+}
