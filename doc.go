@@ -46,7 +46,8 @@
 //
 //   - docs/embedding.md: a whole scheduler, and where each call belongs
 //   - docs/migration.md: from struct-based resources to vectors
-//   - docs/scoring.md, docs/device.md, docs/transform.md, docs/quota.md: a package each
+//   - docs/scoring.md, docs/device.md, docs/transform.md, docs/quota.md,
+//     docs/fairshare.md: a package each
 //   - docs/gangs.md, docs/topology.md: gangs, and racks to place them in
 //   - docs/semantics.md: rounding, NaN, ties and units
 //   - docs/glossary.md: what words mean
