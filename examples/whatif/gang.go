@@ -7,10 +7,11 @@ import "cmp"
 const gangKeys = "scheduling.k8s.io/group-name,scheduling.volcano.sh/group-name,pod-group-name," +
 	"scheduling.x-k8s.io/pod-group,pod-group.scheduling.sigs.k8s.io,gang.scheduling.koordinator.sh/name,kueue.x-k8s.io/pod-group-name"
 
-// A gangOfPods is pods of the queue that are placed together or not at all.
+// A gangOfPods is pods of the queue of which so many are placed together, or none.
 type gangOfPods struct {
-	name string
-	pods []int
+	name  string
+	pods  []int
+	least int
 }
 
 // findGangs groups the pods of the queue, in its order, by the keys of labels or
@@ -30,6 +31,16 @@ func (c *cluster) findGangs(keys []string) {
 		}
 		g.pods = append(g.pods, i)
 		c.gangOf[i] = g
+	}
+	running := make(map[string]int)
+	for _, p := range c.running {
+		running[gangName(p, keys)]++
+	}
+	for _, g := range c.gangs {
+		g.least = len(g.pods)
+		if least, known := c.least[g.name]; known {
+			g.least = max(least-running[g.name], 0)
+		}
 	}
 }
 

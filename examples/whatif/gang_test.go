@@ -66,6 +66,41 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
+// A gang with a PodGroup takes as many pods as that says, those that run included, and more
+// where they fit.
+func TestPodGroups(t *testing.T) {
+	for _, c := range []struct {
+		group string
+		want  int // pods placed of four, on nodes with room for three
+	}{
+		{"", 0},
+		{"{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {minMember: 2, queue: q}}", 3},
+		{"{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g}, spec: {minMember: 4}}", 3},
+		{"{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: g}, spec: {minMember: 5}}", 0},
+		{"{apiVersion: scheduling.k8s.io/v1alpha2, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 5}}}}", 0},
+		{"{apiVersion: scheduling.k8s.io/v1alpha2, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}}}", 3},
+		{"{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g, namespace: lab}, spec: {minMember: 2}}", 0},
+	} {
+		text := both + nodeYAML("a", "", "cpu: 4, pods: 9", "") + podYAML("runs", "cpu: 1", "nodeName: a, schedulingGroup: {podGroupName: g}")
+		for i := range 4 {
+			text += podYAML(fmt.Sprint("p", i), "cpu: 1", "schedulingGroup: {podGroupName: g}")
+		}
+		if c.group != "" {
+			text += "- " + c.group
+		}
+		k := mustAsk(t, text)
+		k.findGangs(nil)
+		o, err := k.simulate(nil, vector.TieLowest())
+		if err != nil || o.placed != c.want {
+			t.Errorf("%s: %d are placed, want %d; error %v", c.group, o.placed, c.want, err)
+		}
+	}
+	if _, err := question(both + "- {apiVersion: scheduling.k8s.io/v1alpha2, kind: PodGroup, metadata: {name: g}, spec: {minMember: [1]}}"); err == nil ||
+		err.Error() != "f: items[0] (PodGroup g): spec.minMember: want a whole number" {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A gang whose pods fit one by one, but not all at once.
 func TestGangOfFew(t *testing.T) {
 	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 3, pods: 9", "")+podYAML("p", "cpu: 2", "")+podYAML("q", "cpu: 2", ""))

@@ -14,7 +14,7 @@
 // resources and the number of pods included, by taints, node selectors and required node
 // affinity, cordoned and unreachable nodes; scored as NodeResourcesFit and
 // NodeResourcesBalancedAllocation score. Gangs are placed whole or not at all. It does not
-// look at pod affinity, spreading, ports, volumes or claims, and says which pods have
+// look at pod affinity, spreading, ports, volumes or most claims, and says which pods have
 // them. It evicts nothing.
 //
 // The exit status is 1 when a file cannot be used, 2 for wrong flags and 130 after an

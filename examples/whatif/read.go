@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/internal/document"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -33,6 +35,9 @@ type objects struct {
 	unknown map[string]int
 
 	problems []string // fields of nodes that can't be read
+
+	least map[string]int // how many pods a PodGroup needs, by namespace/name
+	dra
 }
 
 // place says where an object was read.
@@ -160,7 +165,7 @@ func (o *objects) document(at string, text json.RawMessage, want kinds) error {
 		return fmt.Errorf("%s%w", at, headError(err))
 	}
 	switch head.Kind {
-	case "List", "NodeList", "PodList":
+	case "List", "NodeList", "PodList", "PodGroupList", "DeviceClassList", "ResourceClaimList", "ResourceClaimTemplateList", "ResourceSliceList":
 		if head.Items == nil {
 			return fmt.Errorf("%sitems: a %s without items", at, head.Kind)
 		}
@@ -192,7 +197,17 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 	if head.Kind == "" {
 		head.Kind = kind
 	}
-	isCore := head.APIVersion == "v1" || head.APIVersion == "" && kind != ""
+	if head.APIVersion == "" && kind != "" {
+		head.APIVersion = "v1"
+		switch kind {
+		case "Node", "Pod":
+		case "PodGroup":
+			head.APIVersion = podGroups[0] // whose it is makes no difference
+		default:
+			head.APIVersion = resourcev1.SchemeGroupVersion.String()
+		}
+	}
+	isCore := head.APIVersion == "v1"
 	switch {
 	case isCore && head.Kind == "Node" && want.node:
 		at += fmt.Sprintf(" (Node %s)", head.Metadata.Name)
@@ -201,11 +216,26 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 			head.Metadata.Namespace = corev1.NamespaceDefault // a manifest that was not applied yet
 		}
 		at += fmt.Sprintf(" (Pod %s/%s)", head.Metadata.Namespace, head.Metadata.Name)
+	case head.Kind == "PodGroup" && slices.Contains(podGroups, strings.SplitN(head.APIVersion, "/", 2)[0]):
+		at += fmt.Sprintf(" (PodGroup %s)", head.Metadata.Name)
+	case head.APIVersion == resourcev1.SchemeGroupVersion.String():
+		at += fmt.Sprintf(" (%s %s)", head.Kind, head.Metadata.Name)
 	default:
 		return fmt.Errorf("%s: kind: got %q of apiVersion %q, want %s of v1", at, head.Kind, head.APIVersion, want)
 	}
 	if head.Metadata.Name == "" {
 		return fmt.Errorf("%s: metadata.name: it is empty", at)
+	}
+	if !isCore {
+		key := cmp.Or(head.Metadata.Namespace, corev1.NamespaceDefault) + "/" + head.Metadata.Name
+		if head.Kind == "PodGroup" {
+			return o.podGroup(at, key, text)
+		}
+		err := o.addDRA(head.Kind, key, func(into any, another func() any) error { return o.decode(text, into, another) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		return nil
 	}
 	if head.Kind == "Node" {
 		return o.node(at, text, head.Metadata.Name)
@@ -245,6 +275,32 @@ func groupOf(text json.RawMessage) string {
 		return strings.TrimSuffix(ref.Name+"/"+ref.PodGroup+"/"+ref.PodGroupReplicaKey, "/")
 	}
 	return p.Spec.SchedulingGroup.PodGroupName
+}
+
+// podGroups are the API groups of PodGroups: Kubernetes, Volcano, KAI, coscheduling.
+var podGroups = []string{"scheduling.k8s.io", "scheduling.volcano.sh", "scheduling.run.ai", "scheduling.x-k8s.io"}
+
+// podGroup adds how many pods a PodGroup needs.
+func (o *objects) podGroup(at, key string, text json.RawMessage) error {
+	var group struct {
+		Spec struct {
+			MinMember        int `json:"minMember"`
+			SchedulingPolicy struct {
+				Basic *struct{} `json:"basic"` // no gang
+				Gang  struct {
+					MinCount int `json:"minCount"`
+				} `json:"gang"`
+			} `json:"schedulingPolicy"`
+		} `json:"spec"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &group); err != nil {
+		return fmt.Errorf("%s: %w", at, headError(err))
+	}
+	policy := group.Spec.SchedulingPolicy
+	if least := max(group.Spec.MinMember, policy.Gang.MinCount); least > 0 || policy.Basic != nil {
+		put(&o.least, key, least)
+	}
+	return nil
 }
 
 // mostFaults is how many fields of a node are left out before all of it is.

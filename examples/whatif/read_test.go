@@ -196,6 +196,7 @@ func TestUnknownFields(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(string(sample))
 	f.Add(both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 4, pods: 3}}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 1}}}]}}")
+	f.Add(both + sliceYAML("a", gpuYAML("g", "NVIDIA H100")) + nodeYAML("a", "", "cpu: 4", "") + templateYAML("t", "deviceClassName: gpu.nvidia.com") + podYAML("p", "cpu: 1", claimOf("t")))
 	f.Add(`{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"p"},"spec":{"nodeName":"n","overhead":{"cpu":"1e3"}}}]}`)
 	f.Add("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\nspec: {unschedulable: true}")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -72,7 +72,7 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 		for _, g := range r.gangs {
 			pods += len(g.pods)
 		}
-		rows = append(rows, []string{"gangs", fmt.Sprint(len(r.gangs)), fmt.Sprintf("of %s, each all or nothing", podCount(pods))})
+		rows = append(rows, []string{"gangs", fmt.Sprint(len(r.gangs)), fmt.Sprintf("of %s, each placed whole or not at all", podCount(pods))})
 	}
 	for _, ignored := range r.ignored {
 		rows = append(rows, []string{"ignored", fmt.Sprint(ignored.pods), ignored.name + ", of the pods that request it"})
@@ -90,8 +90,8 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 }
 
 // notLookedAt is what decides nothing here.
-const notLookedAt = "Not looked at: preferences, pod affinity and spreading, ports, volumes, resource\n" +
-	"claims, images, preemption."
+const notLookedAt = "Not looked at: preferences, pod affinity and spreading, ports, volumes, images,\n" +
+	"preemption, some resource claims."
 
 // keeps returns which constraint keeps how many pods from which nodes.
 func (r *report) keeps() (rows [][]string) {

@@ -22,7 +22,7 @@ type outcome struct {
 	added   []*shape // of the rows behind the cluster's
 	rows    []int    // of the queue's pods, -1 for none
 	placed  int
-	partial map[*gangOfPods]int // how many members of a gang had room at once, where not all had
+	partial map[*gangOfPods]int // how many pods of a gang had room at once, where it needs more
 	elapsed time.Duration       // of the decisions
 
 	allowed map[*verdict]*mayGo
@@ -36,7 +36,7 @@ type mayGo struct {
 
 // simulate places the queue, pod after pod, on the cluster with some nodes more.
 // A pod that fits nowhere is passed over; nothing is evicted for it. A gang is placed when
-// its first pod's turn comes, all of it or nothing.
+// its first pod's turn comes, as many as it needs or nothing.
 func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
 	o := &outcome{final: c.state.Clone(), more: add, rows: make([]int, len(c.requests)),
 		partial: make(map[*gangOfPods]int), allowed: make(map[*verdict]*mayGo)}
@@ -88,7 +88,7 @@ func (c *cluster) place(o *outcome, i int, tie vector.Tie) error {
 	return nil
 }
 
-// placeAll places a gang, or nothing of it.
+// placeAll places as many pods of a gang as it needs, and more where they fit, or none.
 func (c *cluster) placeAll(o *outcome, g *gangOfPods, tie vector.Tie) error {
 	found := 0
 	for _, i := range g.pods {
@@ -99,7 +99,7 @@ func (c *cluster) placeAll(o *outcome, g *gangOfPods, tie vector.Tie) error {
 			found++
 		}
 	}
-	if found == len(g.pods) {
+	if found >= g.least {
 		return nil
 	}
 	o.partial[g] = found
@@ -112,6 +112,14 @@ func (c *cluster) placeAll(o *outcome, g *gangOfPods, tie vector.Tie) error {
 		o.rows[i] = -1
 	}
 	return nil
+}
+
+// takes says how many of its pods a gang needs.
+func (g *gangOfPods) takes() string {
+	if g.least == len(g.pods) {
+		return "all"
+	}
+	return fmt.Sprint(g.least)
 }
 
 // extend adds the new nodes to a verdict.
@@ -137,10 +145,10 @@ func (o *outcome) extend(v *verdict, c *cluster) *mayGo {
 // explain says why a pod of the queue fits nowhere.
 func (c *cluster) explain(o *outcome, pod int) string {
 	v, g := o.allowed[c.verdicts[pod]], c.gangOf[pod]
-	if g == nil || len(g.pods) == 1 {
+	if found, broken := o.partial[g]; !broken || found == 0 && len(g.pods) == 1 {
 		return o.final.Explain(c.requests[pod], v.rows, v.reasons)
 	}
-	text := fmt.Sprintf("%d of the %d pods of gang %s have room at once, and it takes all", o.partial[g], len(g.pods), g.name)
+	text := fmt.Sprintf("%d of the %d pods of gang %s have room at once, and it takes %s", o.partial[g], len(g.pods), g.name, g.takes())
 	for row := range v.rows.All() {
 		if o.final.Fits(row, c.requests[pod]) {
 			return text + "."

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ type snapshot struct {
 	orphans  []pod // on nodes that are not in the snapshot
 
 	unknown  map[string]int // see objects
+	least    map[string]int // see objects
 	problems []string
 	ignored  []ignored
 }
@@ -40,7 +42,7 @@ type ignored struct {
 // newSnapshot sorts out the objects of the cluster, and those that are only
 // pending. Two objects of one name are an error.
 func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
-	s := &snapshot{unknown: map[string]int{}}
+	s := &snapshot{unknown: map[string]int{}, least: map[string]int{}}
 	here := make(map[string]bool)
 	seen := make(map[string]place)
 	for _, n := range cluster.nodes {
@@ -68,8 +70,12 @@ func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
 		for path, count := range o.unknown {
 			s.unknown[path] += count
 		}
+		maps.Copy(s.least, o.least)
 	}
 	s.problems = slices.Concat(cluster.problems, pending.problems)
+	if err := s.countClaims(cluster.dra.with(&pending.dra)); err != nil {
+		return nil, err
+	}
 	if !keepOrder {
 		slices.SortStableFunc(s.queue, byPriorityAndAge)
 	}
