@@ -22,6 +22,9 @@ type dra struct {
 	slices    []*resourcev1.ResourceSlice
 }
 
+// driver is the one whose devices and claims this program understands.
+const driver = "gpu.nvidia.com"
+
 // A criterion is which devices of NVIDIA's driver a claim accepts; empty accepts any.
 type criterion struct {
 	kind    string // gpu or mig
@@ -63,7 +66,8 @@ var standard = map[string]criterion{"gpu.nvidia.com": {kind: "gpu"}, "mig.nvidia
 // nothing is given away twice where of two criteria one always includes the other, or
 // neither has a device of the other. Claims that it does not understand stay with the pod.
 func (s *snapshot) countClaims(d *dra) error {
-	inventory, err := device.FromResourceSlices(d.slices, nil, device.SliceOptions{})
+	drivers := slices.DeleteFunc(device.DefaultDrivers(), func(d device.Driver) bool { return d.Name != driver })
+	inventory, err := device.FromResourceSlices(d.slices, drivers, device.SliceOptions{})
 	if err != nil {
 		return err
 	}
@@ -219,7 +223,7 @@ func (c *criterion) restrict(expression string, isNVIDIA *bool) bool {
 		field, value := &c.kind, m[3]
 		switch m[2] {
 		case "":
-			if value != device.NVIDIADriver().Name {
+			if value != driver {
 				return false
 			}
 			*isNVIDIA = true
