@@ -80,9 +80,11 @@ func (l *Ledger) fillOptions(a *Answer, options []book.Option) {
 
 // room makes a Headroom of an option.
 func (l *Ledger) room(o *book.Option) Headroom {
-	r := Headroom{Resource: l.resource(int(o.Dim)), Room: o.Room, Level: queueName(o.Level), Limit: o.Limit}
-	if l.cards[o.Dim] != "" {
+	r := Headroom{Resource: l.cards[o.Dim], Room: o.Room, Level: queueName(o.Level), Limit: o.Limit}
+	if r.Resource != "" {
 		r.Item = o.Item
+	} else {
+		r.Resource = l.resource(int(o.Dim))
 	}
 	if o.Why != book.Yes {
 		r.Why = l.why(o.Why, o.Level, o.Dim, o.Limit)

@@ -80,6 +80,7 @@ func (g *gang) commit() (Answer, error) {
 		if ok {
 			continue
 		}
+		// An error takes everything back, too.
 		g.undo()
 		if err != nil {
 			return Answer{Seq: g.l.seq}, err
@@ -158,6 +159,7 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 		if l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
+		// What to take back, besides what the journal learns.
 		had, waited := l.jobs[t.job] != nil, l.waiting[t.id]
 		is := l.commit(s, t, only, g.seq, &g.journal)
 		switch is.kind {

@@ -234,6 +234,7 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, seq uint64,
 		switch {
 		case !t.Is(&r.use) || t.job != r.job || t.Job.Queue != q:
 			is.kind = otherTask
+		// The caller would believe that the task is on the node it chose.
 		case cards != nil && !t.Within(cards):
 			is.kind = onOtherCards
 		}
@@ -254,6 +255,7 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, seq uint64,
 	t := newTask(r.id, r.job, j, seq, taskCommitted)
 	t.Charge(&r.use, s.picks, undo)
 	l.tasks[r.id] = t
+	// What is charged waits no more.
 	delete(l.waiting, r.id)
 	return commitOutcome{kind: charged, queue: q, task: t}
 }

@@ -41,6 +41,7 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation) *ou
 			dims[output] = dim
 		}
 	}
+	// By name: two ledgers may have the same outputs in another order.
 	for _, output := range slices.Sorted(maps.Keys(dims)) {
 		alts := book.NewAlternatives([]int32{int32(dims[output])}, string(output))
 		alts.Anywhere = true
@@ -68,6 +69,7 @@ func (o *outputs) none() bool { return len(o.names) == 0 }
 // says that there is none for one of the pod's.
 func (o *outputs) charge(requests corev1.ResourceList, covers func(corev1.ResourceName) bool) (amounts []int64, fault string) {
 	amounts = make([]int64, len(o.names))
+	// Without outputs nothing is made of a pod's other resources.
 	if o.none() || len(requests) == 0 {
 		return amounts, ""
 	}
@@ -81,6 +83,7 @@ func (o *outputs) charge(requests corev1.ResourceList, covers func(corev1.Resour
 			}
 			continue
 		}
+		// Each pod is rounded up alone, as Kueue charges it.
 		amount, err := transform.ChargeAmount(name, q, 1)
 		if err != nil || !exact(amount) {
 			return make([]int64, len(o.names)), fmt.Sprintf("%s would be %s: want less than 2^53", name, brief(quantity.Text(q)))

@@ -209,6 +209,7 @@ func (l *Ledger) document() *snapshotDoc {
 			order++
 		}
 	}
+	// Waiting tasks count in what queues request, also after a restart.
 	for _, w := range l.waiting {
 		doc.Tasks = append(doc.Tasks, w.doc())
 	}
@@ -229,6 +230,7 @@ func transformationDoc(t *transform.Transformation) (text, multiplier string) {
 	if err != nil {
 		panic("quota: a transformation has no form as a list") // this shape has every feature
 	}
+	// The list doesn't say where multipliers are read. What it comes to by default does.
 	if same, err := transform.Compile(t.Config(), transform.Options{}); err != nil || !same.Equal(t) {
 		multiplier = afterExclusion
 	}
@@ -253,6 +255,7 @@ func configOf(c *Config) snapshotConfig {
 	}
 }
 
+// queueDoc returns a queue. A 0 of its capability that is meant stands there as a 0.
 func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	s := &q.spec
 	doc := snapshotQueue{
@@ -273,7 +276,8 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	return doc
 }
 
-// amountsDoc returns the elements of a vector that are not 0, by name.
+// amountsDoc returns the elements of a vector that are not 0, by name: a map that is extended
+// has more of these.
 func (l *Ledger) amountsDoc(v []float64) map[string]snapshotLimit {
 	doc := map[string]snapshotLimit{}
 	for dim := range v {
@@ -325,6 +329,7 @@ func compareRecords(a, b *book.Item) int {
 	return compareItems(book.MinItem{Alts: a.Alts, Unit: a.Unit}, book.MinItem{Alts: b.Alts, Unit: b.Unit})
 }
 
+// taskDoc returns a task. indices has the places of the items of its job.
 func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapshotTask {
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.CPU.Covered, t.Memory.Covered},
@@ -342,6 +347,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 	return doc
 }
 
+// doc returns a task that waits: it has charges as it asks for them, on no card yet.
 func (w *waitingTask) doc() snapshotTask {
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(w.use.Items)), CPU: w.use.CPU, ID: w.id, Job: w.job, Memory: w.use.Memory, Queue: w.queue,

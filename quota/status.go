@@ -94,6 +94,7 @@ func (l *Ledger) samples() []QueueStatus {
 	l.rlock()
 	defer l.mu.RUnlock()
 	samples := make([]QueueStatus, 0, len(l.ordered)+1)
+	// Names that aren't there share one sample: users write them.
 	if l.refusals != nil {
 		samples = append(samples, QueueStatus{Seq: l.seq, Rejections: maps.Clone(l.refusals)})
 	}

@@ -64,6 +64,9 @@ func (c *checker) equal(v Violation, against Rule, got, want int64) {
 	}
 }
 
+// A record is described by a Violation that is filled in step by step: of a job first, then
+// of one of its tasks, and then of an amount. Each step makes a copy.
+
 // onDim returns the violation as one of a dimension.
 func (v Violation) onDim(dim int32) Violation {
 	v.Dim = dim
@@ -96,6 +99,7 @@ func (c *checker) job(j *Job) {
 	if j.Holds() != j.holding {
 		c.is(v, SumsAgree)
 	}
+	// What is covered is added up here, and compared with what the record says.
 	var cpu, mem int64
 	perItem := make(map[*Item]*itemSum, len(j.Items))
 	for _, it := range j.Items {
@@ -107,6 +111,7 @@ func (c *checker) job(j *Job) {
 		if n++; n > int(j.Tasks) {
 			break
 		}
+		// The list runs in both directions: taking a task out follows either.
 		if t.prev != before {
 			v := v
 			v.Task = t
@@ -139,6 +144,8 @@ type itemSum struct {
 	elsewhere int32 // on another card than the item's
 }
 
+// task checks a task, and adds its charges to the sums of the queue and of the items that
+// they count against.
 func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*itemSum) {
 	j := t.Job
 	v.Task = t
@@ -162,9 +169,11 @@ func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*ite
 		sums[ch.Card].charge(j, d)
 		sum := perItem[ch.Item]
 		switch {
+		// No item, no min: so nothing of the charge can be covered.
 		case ch.Item == nil:
 			c.equal(v, MinIsHeld, ch.Covered, 0)
 			continue
+		// The item is of another job, or was replaced when the job got another min.
 		case sum == nil:
 			c.equal(v, Belongs, 0, 1)
 			continue
@@ -186,6 +195,7 @@ func (c *Cell) charge(j *Job, d Coverage) {
 	}
 }
 
+// draw checks that an amount covers no more than itself.
 func (c *checker) draw(v Violation, d Coverage) {
 	if d.Amount < 0 || d.Covered < 0 || d.Covered > d.Amount {
 		v.Got, v.Want = d.Covered, d.Amount
@@ -200,11 +210,13 @@ func (c *checker) partial(v Violation, known bool, d Coverage) {
 	}
 }
 
+// need checks that what is held and what charges cover add up to the min.
 func (c *checker) need(v Violation, needed, held, covered int64) {
 	c.draw(v, Coverage{needed, held})
 	c.equal(v, MinIsHeld, covered+held, needed)
 }
 
+// item checks an item, and adds what it holds to the sums of the queue, card by card.
 func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
 	c.need(v, it.Min, it.Held, sum.covered)
 	c.equal(v, Belongs, int64(it.Charges), int64(sum.charges))
@@ -245,6 +257,7 @@ func (c *checker) rollUp() {
 				sum.Held += s.Held
 				sum.Elastic += s.Elastic
 			}
+			// Another child is still to come, and goes on from here.
 			if waits[p]--; waits[p] > 0 {
 				break
 			}
@@ -271,6 +284,7 @@ func (c *checker) queue(q *Queue) {
 		if got.Full() > MostSum {
 			c.equal(v, InRange, got.Full(), MostSum)
 		}
+		// A limit may be exceeded, but not unmarked: a mark is what keeps others out.
 		if got.exceeded() != q.over[int32(dim)] {
 			v.Got, v.Want = max(got.Allocated, got.Floor()), got.Limit
 			c.is(v, WithinLimit)

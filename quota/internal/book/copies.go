@@ -134,6 +134,8 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 		f.N = c.charge(&f.Next, cards, Unlimited)
 		return f
 	}
+	// Up to most copies the gang chooses the same cards. A larger one may choose others, and
+	// is charged anew.
 	most := int64(1) // copies for which the same cards are chosen
 	if f.N = c.charge(&f.Next, cards, most); f.N == 0 {
 		return f
@@ -225,6 +227,7 @@ func (c *copier) charge(a *Answer, cards *Set, most int64) (n int64) {
 	for n < most {
 		picks := MayCharge(a, j.Queue, j, c.use, cards, nil)
 		if !a.OK() {
+			// The gang excluded cards. The refusal is of all that the task lists.
 			if cards != c.cards {
 				a.Reconsider(j.Queue, j, c.use, c.cards)
 			}

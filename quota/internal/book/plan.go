@@ -31,6 +31,7 @@ type placement struct {
 	coveredOn []int64 // by alternative; of items that spread, and nil without charges
 }
 
+// coveredAt returns what charges cover on an alternative.
 func (it *placement) coveredAt(at int) int64 {
 	if it.coveredOn == nil {
 		return 0
@@ -64,6 +65,7 @@ func (p *Plan) sum(dim int32) int64 {
 	return 0
 }
 
+// add adds to what the plan has of a card. Plans have few cards: a list is faster than a map.
 func (p *Plan) add(dim int32, amount int64) {
 	for i := range p.sums {
 		if p.sums[i].dim == dim {

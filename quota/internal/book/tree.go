@@ -117,6 +117,7 @@ func (b *Book) Total(jobs func(yield func(*Job) bool)) {
 		q.over, q.Holders = nil, 0
 	}
 	for j := range jobs {
+		// Queues count jobs with a hold, so each job remembers whether it is counted.
 		if j.holding = j.Holds(); j.holding {
 			j.Queue.Holders++
 		}
