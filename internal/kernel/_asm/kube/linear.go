@@ -128,8 +128,8 @@ func (a *mean) kept(entry, reciprocals reg.Register) {
 
 // percentageWide turns what is used, x, into the percentage with the pod: a whole
 // number added to big, rounded up for what is free and down otherwise. request is
-// that and 2^52, so that the first sum is rounded up to a whole number. The factors
-// near 100 keep the quotient on the one side of a whole number that it is.
+// the request plus 2^52, so that the first sum is rounded up to a whole number. The
+// factors of about 100 keep the quotient on the one side of a whole number that it is.
 func (a *mean) percentageWide(x, request, r reg.VecVirtual) {
 	factor, shift := hundredUp, shiftUp
 	if a.free {

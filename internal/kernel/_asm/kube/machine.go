@@ -102,7 +102,7 @@ func (m machine) round(mode uint8, x, dst reg.VecVirtual) {
 }
 
 // beyond returns a bit for every lane of v in which the upper half is above
-// that of 2^46. v is the maximum of the halves of amounts as unsigned numbers,
+// the upper half of 2^46. v is the maximum of the halves of amounts as unsigned numbers,
 // so that these are the lanes with an amount from 2^46 + 2^26 on, a NaN, or a
 // sign.
 func (m machine) beyond(v reg.VecVirtual) reg.GPVirtual {

@@ -42,7 +42,7 @@ const (
 	entrySize        = 128
 )
 
-// signature returns that of a function with another parameter or none.
+// signature returns the signature of a function with another parameter or none.
 func signature(other string) string {
 	return "func(dst *uint64, whole int, slow *uint64, n int, lo int, list *byte, count int, rows *uint64, step int" + other + ")"
 }

@@ -170,7 +170,7 @@ func (p *program) scalar(f string, args ...any) {
 // label adds a label.
 func (p *program) label(name string) { fmt.Fprintf(&p.code, "%s:\n", name) }
 
-// neon adds a vector instruction, as a number with its name beside it.
+// neon adds a vector instruction, as a number with its name in a comment.
 func (p *program) neon(f string, args ...any) {
 	text := fmt.Sprintf(f, args...)
 	word, err := encode(text)

@@ -56,7 +56,7 @@ var comparisons = []comparison{
 	}},
 }
 
-// limit is the vector of the limit of a column, bits that of the bits of rows.
+// limit is the vector with the limit of a column, bits the vector with the bits of rows.
 const (
 	limit = 24
 	bits  = 25

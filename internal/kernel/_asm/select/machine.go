@@ -27,7 +27,7 @@ type scores struct {
 	worstName     map[direction]string
 }
 
-// Comparison predicates; those of floats are ordered and quiet.
+// Comparison predicates; for floats they are ordered and quiet.
 const (
 	floatEQ, floatLT, floatLE, floatGE, floatGT = 0x00, 0x11, 0x12, 0x1D, 0x1E
 	intEQ, intLT, intLE, intGE, intGT           = 0, 1, 2, 5, 6
@@ -58,8 +58,8 @@ type machine interface {
 	// improve replaces the lanes of best by the selected lanes of x that are
 	// better; no score is worse than worst. It may change x.
 	improve(best, x, worst reg.VecVirtual, selected reg.Register)
-	// improveFrom replaces the lanes of best by those of x that are better, and
-	// the same lanes of at by those of number.
+	// improveFrom replaces the lanes of best by the lanes of x that are better, and
+	// the same lanes of at by lanes of number.
 	improveFrom(best, at, x, number reg.VecVirtual)
 	// firstOfBest fills best with its best lane, and at with the lowest number
 	// among the lanes that had it.

@@ -76,8 +76,8 @@ func place(m machine, s scores, d direction) {
 	emit.Return()
 }
 
-// tops generates the kernel that finds the greatest scores of 32 groups: those of the
-// rows that are equal modulo 32, which pass by the same lane of the same register.
+// tops generates the kernel that finds the greatest scores of 32 groups. A group is the
+// rows that are equal modulo 32: they pass by the same lane of the same register.
 func tops(m machine, s scores) {
 	const groups = 32
 	emit.Func("tops"+s.name, m.isa(),

@@ -32,7 +32,7 @@ func strategyKept(m lanes.Machine, name, doc string, add bool) {
 		at = r
 		sum, refused := make([]reg.VecVirtual, vectors), make([]reg.VecVirtual, vectors)
 		present := make([]reg.Register, vectors)
-		signs := m.Zero() // those of used amounts
+		signs := m.Zero() // the signs of used amounts
 		for i := range sum {
 			sum[i], refused[i] = m.Zero(), m.Zero()
 			if add {

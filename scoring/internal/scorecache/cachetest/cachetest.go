@@ -38,8 +38,7 @@ type Dice struct {
 	chosen int // the last row that was
 }
 
-// Row draws one of n rows, often that which was chosen last, as the pod would go
-// there.
+// Row draws one of n rows, often the one chosen last, as the pod would go there.
 func (d *Dice) Row(n int) int {
 	if d.chosen < n && d.IntN(2) == 0 {
 		return d.chosen

@@ -102,7 +102,7 @@ func (m Machine) Set(bits reg.GPVirtual) reg.Register {
 }
 
 // SetAt is Set for the i-th of several vectors whose bits are in the register,
-// those of the first the lowest.
+// the lowest for the first vector.
 func (m Machine) SetAt(bits reg.GPVirtual, i int) reg.Register {
 	shifted := GP64()
 	MOVQ(bits, shifted)
@@ -225,7 +225,7 @@ func (m Machine) ClearOthers(set reg.Register, v reg.VecVirtual) {
 	}
 }
 
-// Choose replaces the lanes of v that are in a set by those of x.
+// Choose replaces the lanes of v that are in a set by the lanes of x.
 func (m Machine) Choose(set reg.Register, x, v reg.VecVirtual) {
 	if m.Wide() {
 		VMOVAPD(x, set, v)
