@@ -247,6 +247,17 @@ func TestKernelsOnViews(t *testing.T) {
 					t.Errorf("ratios%v: row %d is %v, %d", c, i, sums[i], copies[i])
 				}
 			}
+			rejects := make([]int, 5)
+			for _, row := range part.rowsA {
+				for j, lack := range o.request.Shortfall(nil, row) {
+					if lack != 0 {
+						rejects[j]++
+					}
+				}
+			}
+			if got := vector.Rejections(nil, a, o.request, nil); !slices.Equal(got, rejects) {
+				t.Errorf("Rejections%v = %v, want %v", c, got, rejects)
+			}
 			if got, want := vector.SumColumns(nil, a, nil), testkit.ColumnSums(contents(a), 5, testkit.All); !same(got, want) {
 				t.Errorf("SumColumns%v = %v, want %v", c, got, want)
 			}
