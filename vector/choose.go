@@ -121,26 +121,26 @@ func (t Tie) Order(dst []int32, n int) []int32 {
 
 // ArgMax returns the selected row with the greatest score, or -1, ties by tie.
 func ArgMax[T Score](scores []T, rows *Mask, tie Tie) int {
-	return extreme(scores, rows, tie, false)
+	tie.Check(len(scores))
+	selected := selection(rows, len(scores))
+	return firstTied(scores, selected, kernel.ArgMax(scores, selected), tie, false)
 }
 
 // ArgMin returns the selected row with the least score, or -1, ties by tie.
 func ArgMin[T Score](scores []T, rows *Mask, tie Tie) int {
-	return extreme(scores, rows, tie, true)
+	tie.Check(len(scores))
+	selected := selection(rows, len(scores))
+	return firstTied(scores, selected, kernel.ArgMin(scores, selected), tie, true)
 }
 
-// extreme is ArgMax, or ArgMin when least is set.
-func extreme[T Score](scores []T, rows *Mask, tie Tie, least bool) int {
-	n := len(scores)
-	tie.Check(n)
-	selected := selection(rows, n)
-	// One pass finds the best score and its first row. Only another tie rule needs a second
-	// one, from the block of that row on.
-	first := firstBest(scores, selected, least)
+// firstTied returns the row that comes first by tie among the rows with the score of first,
+// the lowest of them, or -1 if that is -1.
+func firstTied[T Score](scores []T, selected []uint64, first int, tie Tie, least bool) int {
+	// A second pass is for other tie rules only, from the block of that row on.
 	if first < 0 || tie.rule == tieLowest {
 		return first
 	}
-	best := scores[first]
+	best, n := scores[first], len(scores)
 	row, key := first, tie.Key(first, n)
 	eachTied(scores, selected, first/kernel.Block*kernel.Block, best, least, func(r int) {
 		if k := tie.Key(r, n); k < key {
@@ -443,15 +443,6 @@ func chunkOf(selected []uint64, lo, n int) []uint64 {
 		return nil
 	}
 	return selected[lo/kernel.Block:][:n]
-}
-
-// firstBest returns the first selected row with the greatest score, or with the
-// least, or -1.
-func firstBest[T Score](scores []T, selected []uint64, least bool) int {
-	if least {
-		return kernel.ArgMin(scores, selected)
-	}
-	return kernel.ArgMax(scores, selected)
 }
 
 // maskScores sets dst to the selected rows whose score is at least limit, or at
