@@ -43,7 +43,8 @@ func zeroOf(num uint64) uint64 {
 
 func (r Ratio) isInfinite() bool { return r.unweighted || r.den == 0 && r.num > 0 }
 
-// compareProducts compares a*b*c with d*e*f in 192 bits.
+// compareProducts compares a*b*c with d*e*f in 192 bits. Mostly c and f are alike, and 128
+// are enough.
 func compareProducts(a, b, c, d, e, f uint64) int {
 	hi1, lo1 := bits.Mul64(a, b)
 	hi2, lo2 := bits.Mul64(d, e)
@@ -210,7 +211,9 @@ type lends struct {
 	lendable []int64 // what there is for it to use or to lend
 }
 
-// lend computes what queues lend, and the usage that counts then.
+// lend computes what queues lend, and the usage that counts then. A queue keeps to itself
+// what is beyond its lending limit. Of what a child uses, its parent sees only what is more
+// than the child keeps; of what it owns, only what it lends.
 func (t *Tree) lend() {
 	if t.options.Rules != Kueue {
 		return

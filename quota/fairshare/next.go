@@ -76,7 +76,8 @@ func (t *Tree) touch(row int32) {
 	if t.shape.isOld || b.isOld || b.isTouched[row] {
 		return
 	}
-	// Of many changes it is cheaper to rank all anew.
+	// Of many changes it is cheaper to rank all anew. Until somebody asks, nothing is ranked at
+	// all: loading a cluster costs one ranking.
 	if len(b.touched) > len(t.rows)/4+8 {
 		b.isOld = true
 		return
@@ -166,7 +167,9 @@ func (t *Tree) rankRow(row int32) {
 	}
 }
 
-// setKey computes the key of a row if a job of a leaf were served.
+// setKey computes the key of a row if a job of a leaf were served. Every part is a number of
+// the row alone, so the order is transitive. KAI has one part more that isn't: of equal
+// shares, the smaller entitlement.
 func (t *Tree) setKey(k *key, row, leaf, id int32) {
 	wants := t.request(id)
 	*k = key{rank: t.shape.rank[row]}
@@ -175,6 +178,8 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 		k.first, k.second = t.saturation(row, wants, 1), t.saturation(row, nil, 1)
 		k.last = -t.rows[row].priority
 	case KAI:
+		// Who is above its share in every column waits; who stays within what it deserves, even
+		// with the job, goes first, before any priority.
 		isOver, isWithin := true, true
 		for j, a := range t.used(row, allocated) {
 			isOver = isOver && a > t.shared(row, share)[j]
@@ -192,6 +197,7 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 		k.priority = -t.rows[row].priority
 		k.first, k.second = t.kaiShare(row, wants), t.kaiShare(row, nil)
 	case Volcano:
+		// The job doesn't count: only what queues have already.
 		k.priority = -t.rows[row].priority
 		k.first = t.volcanoShare(row)
 		k.undeserving = 1
@@ -201,6 +207,8 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 			}
 		}
 	case Kueue:
+		// To use what one owns comes before borrowing. The job's priority and age decide only
+		// between queues that borrow the same, which mostly means nothing.
 		for j, q := range wants {
 			if q > 0 && t.borrows(row, leaf, j, q) {
 				k.class = 1

@@ -105,7 +105,8 @@ func (c *Claim) offerRound(candidates []Victim, yield func(int, vector.ResourceV
 	}
 }
 
-// place places a leaf with the candidates that it has left, and all above it.
+// place places a leaf with the candidates that it has left, and all above it. Only these can
+// have changed: a victim lowers what its leaf and those above have, and nothing else.
 func (c *Claim) place(leaf int32) {
 	o, t := &c.order, c.t
 	entrant := leaf

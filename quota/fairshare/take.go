@@ -244,7 +244,8 @@ func (c *Claim) comparison(reason Reason, row, other int32, left, right Ratio) R
 	return r
 }
 
-// first asks what has to hold before there is a victim.
+// first asks what has to hold before there is a victim: the taker must have a right to what
+// it asks for, whoever gives it.
 func (c *Claim) first() Refusal {
 	t := c.t
 	switch t.options.Rules {
@@ -281,6 +282,9 @@ func (c *Claim) first() Refusal {
 	return Refusal{}
 }
 
+// askKAI allows taking from who has more than it is entitled to, in whichever column. Who
+// stays within what it deserves may take also from who has more than that, but not more than
+// its share.
 func (c *Claim) askKAI(a, b int32) Refusal {
 	t := c.t
 	above := false
@@ -301,6 +305,9 @@ func (c *Claim) askKAI(a, b int32) Refusal {
 	return Refusal{}
 }
 
+// askVolcano allows taking what helps, down to the guarantee, from who has more than it
+// deserves in a column that the victim uses. What runs only in columns in which its queue
+// deserves nothing is best effort: it may always be taken.
 func (c *Claim) askVolcano(a, b int32) Refusal {
 	t := c.t
 	helps, deserves, above := false, false, false
@@ -324,6 +331,9 @@ func (c *Claim) askVolcano(a, b int32) Refusal {
 	return Refusal{}
 }
 
+// askKueue allows taking from who borrows, for a job that needn't; or for one that borrows,
+// if its side borrows no more then than the other without the victim (S2-a), or, in the
+// second round, less than the other now (S2-b).
 func (c *Claim) askKueue(a, b, q int32) Refusal {
 	t := c.t
 	helps := false
@@ -378,6 +388,9 @@ func (t *Tree) borrowsAny(row int32) bool {
 	return false
 }
 
+// askLeximin allows taking within the taker's share, as long as the taker's side ends no more
+// saturated than the giver's. It has to become more saturated: else a column that doesn't
+// matter to anybody could go back and forth.
 func (c *Claim) askLeximin(a, b int32) Refusal {
 	t := c.t
 	for _, x := range c.path {
@@ -438,7 +451,9 @@ func (c *Claim) Taken(dst []int) []int {
 	return dst
 }
 
-// End asks what has to hold when all victims are taken, for those that are now.
+// End asks what has to hold when all victims are taken, for those that are now. By KAI's
+// rules the taker must not end more above its share than the givers, and by Leximin nobody
+// above the taker may have lost: docs/proofs.md says why that is needed.
 func (c *Claim) End() (why Refusal) {
 	t := c.t
 	rules := t.options.Rules
@@ -484,7 +499,8 @@ func (c *Claim) saturationBefore(step int) (most Ratio) {
 	return most
 }
 
-// endKAI asks for x, on the path, and its sibling y that gave.
+// endKAI asks for x, on the path, and its sibling y that gave, in the columns that are
+// touched. A sibling whose share is 0 never objects.
 func (c *Claim) endKAI(x, y int32) Refusal {
 	t := c.t
 	for j, q := range c.asks {

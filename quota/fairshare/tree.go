@@ -73,7 +73,8 @@ type Queue struct {
 }
 
 // Tree is the tree of queues with what each has, wants and should have. Each queue has a
-// row until it is deleted; row 0 is the top, whose name is "".
+// row until it is deleted; row 0 is the top, whose name is "". A queue without children is a
+// leaf.
 //
 // A leaf has what is set, assumed and forgotten there; a parent has the sums. Divide
 // computes shares, and they stay what they are until it is called again. A Tree is for
@@ -115,15 +116,18 @@ type queueRow struct {
 	children int32 // how many
 	priority int64
 	rank     int64
+	came     int64 // its rank where none is given
 }
 
-// unlimited stands for +Inf. It is greater than any sum of amounts.
+// unlimited stands for +Inf. It is greater than any sum of amounts, so that the lesser of
+// both is right without a look at what is unlimited; only sums have to look.
 const unlimited = math.MaxInt64
 
 // tooLarge is the first whole number whose sums are not exact in a float64.
 const tooLarge = 1 << 53
 
-// The parts of a row of terms.
+// The parts of a row of terms. A part has all columns of a queue side by side: what runs
+// along a path to the top, such as Assume, reads few lines of memory.
 const (
 	deserved = iota
 	guarantee
@@ -325,11 +329,11 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 		return 0, false, err
 	}
 	i, known := t.names[name]
-	is := queueRow{name: name, parent: parent, priority: q.Priority, rank: t.came}
+	is := queueRow{name: name, parent: parent, priority: q.Priority, came: t.came}
 	if known {
-		is.children, is.rank = t.rows[i].children, t.rows[i].rank
+		is.children, is.came = t.rows[i].children, t.rows[i].came
 	}
-	if q.Rank != nil {
+	if is.rank = is.came; q.Rank != nil {
 		is.rank = *q.Rank
 	}
 	if known && t.rows[i] == is && slices.Equal(t.parsed, t.terms[int(i)*termParts*t.cols:][:len(t.parsed)]) {
@@ -410,7 +414,7 @@ func (t *Tree) add(name string) int32 {
 		t.rows = append(t.rows, queueRow{})
 		t.grow()
 	}
-	t.rows[row] = queueRow{name: name, parent: -1, rank: t.came}
+	t.rows[row] = queueRow{name: name, parent: -1}
 	t.came++
 	t.names[name] = row
 	return row
@@ -615,7 +619,8 @@ type shape struct {
 func (s *shape) childrenOf(row int32, n int32) []int32 { return s.children[s.first[row]:][:n] }
 func (s *shape) levelsOf(row int32, n int32) []int32   { return s.levels[s.first[row]:][:n] }
 
-// tidy brings the shape up to date, with all that hangs on it.
+// tidy brings the shape up to date, with all that hangs on it. Setting n queues costs one
+// sort this way, at the first question after them.
 func (t *Tree) tidy() {
 	s := &t.shape
 	if !s.isOld {
@@ -626,7 +631,8 @@ func (t *Tree) tidy() {
 	s.first, s.place, s.rank, s.depth = resized(s.first, n), resized(s.place, n), resized(s.rank, n), resized(s.depth, n)
 	s.children, s.levels, s.order = resized(s.children, n), resized(s.levels, n), resized(s.order, n)
 
-	// Both lists are all rows in one order, dealt out to their parents.
+	// Both lists are all rows in one order, dealt out to their parents: one sort of all is
+	// faster than one for each parent, and gives each row its rank among all.
 	rows := s.order[:0]
 	for i := range t.rows {
 		if i > 0 && t.rows[i].parent >= 0 {

@@ -128,7 +128,8 @@ func (t *Tree) checkRequest(leaf int32, request vector.ResourceVector) error {
 // queue may have, but what it has already.
 func counted(w, a, limit int64) int64 { return min(w, max(a, limit)) }
 
-// sumFault returns the first queue above a leaf whose sum would be too large, and the sum,
+// sumFault looks before anything is written, so that an error takes nothing back. It
+// returns the first queue above a leaf whose sum would be too large, and the sum,
 // if the leaf had a and wanted w in column j; otherwise -1.
 func (t *Tree) sumFault(row int32, j int, a, w int64) (full int32, sum int64) {
 	return t.addFault(row, j, a-t.used(row, allocated)[j], w-t.used(row, wanted)[j])
@@ -157,7 +158,8 @@ func (t *Tree) setLeaf(leaf int32, j int, a, n, ask, wait int64) {
 }
 
 // addUp adds to a row what it has, keeps and wants in column j, and to all above it what
-// counts there.
+// counts there. It ends where nothing changes any more: a queue that wants more than its
+// limit already makes no difference above it.
 func (t *Tree) addUp(row int32, j int, a, n, w int64) {
 	for ; row >= 0 && (a != 0 || n != 0 || w != 0); row = t.rows[row].parent {
 		t.save(row)
@@ -271,7 +273,7 @@ func halved(a, h uint64) float64 {
 	if whole > 2000 {
 		return 0
 	}
-	// With y = rest/h * ln 2, of which 0 <= y < 1, the series of exp(-y) is summed from its
+	// With y = rest/h * ln 2, 0 <= y < 1, the series of exp(-y) is summed from its
 	// smallest term: 1 - y/1 * (1 - y/2 * (1 - y/3 * ...)). Numbers are multiples of 2^-63.
 	const one, ln2 = 1 << 63, 0xB17217F7D1CF79AB // the latter of 2^-64
 	part, _ := bits.Div64(rest, 0, h)            // of 2^-64

@@ -1,6 +1,8 @@
 package fairshare
 
-// line is the jobs that wait, each leaf's in a heap.
+// line is the jobs that wait, each leaf's in a heap: to add one or take any out costs the
+// logarithm of their number, and nothing is sorted anew. What a rollback restores is the set
+// of jobs, in any order in the heap; their order follows from the jobs alone.
 type line struct {
 	jobs     []job
 	requests []int64   // of each job, a row
