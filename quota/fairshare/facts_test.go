@@ -65,6 +65,7 @@ func TestSharesAndWhatBoundsThem(t *testing.T) {
 		{"unlimited deserved", Options{}, 10, []queueOf{{"a", inf, inf, 1, 7, 0}, {"b", 2, inf, 1, 10, 0}}, []float64{7, 3}, 0, []string{"", ""}},
 		{"nothing beyond", Options{}, 4, []queueOf{{"a", 2, inf, 1, 9, 0}, {"b", 2, inf, 1, 9, 0}}, []float64{2, 2}, 0,
 			[]string{"queue a: 2 of gpu: deserves 2, wants 9, nothing is left beyond", ""}},
+		{"odd units stay in their priority", Options{}, 3, []queueOf{{"a", 0, inf, 1, 3, 1}, {"b", 0, inf, 1, 3, 1}, {"c", 0, inf, 1, 1, 0}}, []float64{2, 1, 0}, 0, []string{"", "", ""}},
 		{"three odd units", Options{}, 10, []queueOf{{"a", 0, inf, 6, 99, 0}, {"b", 0, inf, 6, 99, 0}, {"c", 0, inf, 2, 99, 0}}, []float64{4, 4, 2}, 0, []string{"", "", ""}},
 		{"Alabama paradox", Options{}, 11, []queueOf{{"a", 0, inf, 6, 99, 0}, {"b", 0, inf, 6, 99, 0}, {"c", 0, inf, 2, 99, 0}}, []float64{5, 5, 1}, 0, []string{"", "", ""}},
 	} {
