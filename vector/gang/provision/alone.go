@@ -14,6 +14,7 @@ import (
 func (p *problem) alone(shape int) Plan {
 	room := p.shapes[shape].Room
 	free := vector.NewMatrix(p.requests.Schema(), 0, len(room))
+	// The search asks about many numbers of nodes, so one matrix grows and shrinks.
 	with := func(nodes int) *vector.Matrix {
 		free.Resize(min(nodes, free.Rows()))
 		for free.Rows() < nodes {
@@ -24,6 +25,7 @@ func (p *problem) alone(shape int) Plan {
 	packer := p.packer()
 	placement, _ := packer.Place(nil, with(p.requests.Rows()), p.requests, nil) // there is a node for each pod
 	nodes := int(slices.Max(placement)) + 1
+	// What is proved for some nodes holds for fewer: Infeasible is monotone.
 	proved := 1 + sort.Search(nodes-1, func(less int) bool {
 		_, infeasible := packer.Infeasible(with(1+less), p.requests, nil)
 		return !infeasible

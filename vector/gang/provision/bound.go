@@ -37,6 +37,8 @@ func (p *problem) leastCost() (most float64, why []gang.Infeasibility) {
 	}
 	byCost := func(a, b bound) int { return cmp.Compare(b.cost, a.cost) }
 	bySuppliers := func(a, b bound) int { return cmp.Compare(suppliers(a), suppliers(b)) }
+	// Which of the overlapping bounds to add up is a problem of its own. Two greedy orders do:
+	// the dearest first, or those first that leave most shapes to others.
 	for _, order := range []func(a, b bound) int{byCost, bySuppliers} {
 		slices.SortStableFunc(bounds, order)
 		taken := make([]bool, len(p.shapes))
@@ -81,10 +83,10 @@ func (p *problem) bound(why gang.Infeasibility, supply func(*Shape) float64) bou
 		b.cost = min(b.cost, price/has)
 		b.why.Available = max(b.why.Available, has/s.Cost)
 	}
-	if whole {
+	if whole { // then every plan costs a whole number
 		b.cost = math.Ceil(b.cost)
 	}
-	if cheapest == dearest {
+	if cheapest == dearest { // the number of nodes decides, and it is a whole one
 		b.cost = float64(cheapest * nodes)
 	}
 	b.cost = max(b.cost, cheapest) // a node at least

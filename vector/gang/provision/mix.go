@@ -7,7 +7,9 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// mix looks for a cheap plan of several shapes.
+// mix looks for a cheap plan of several shapes. Opening nodes one by one is good where the
+// pods differ, and a shape alone where one shape is the best for most of them. Neither is
+// always better, so both are tried.
 func (p *problem) mix() Plan {
 	best := p.open()
 	p.prune(&best)
@@ -47,7 +49,9 @@ func (p *problem) open() Plan {
 		}
 		pods += len(k.pods)
 	}
-	slices.SortStableFunc(left, func(a, b kindLeft) int { // the choosiest first, then the largest
+	// The choosiest come first: others fit into what these leave, and not the other way. Then
+	// the largest, as in first fit decreasing.
+	slices.SortStableFunc(left, func(a, b kindLeft) int {
 		return cmp.Or(cmp.Compare(a.hosts, b.hosts), cmp.Compare(b.request.NormalizedSum(total), a.request.NormalizedSum(total)))
 	})
 	opened := make([][][]int, len(p.shapes)) // the pods of each node of each shape
@@ -84,7 +88,7 @@ func (p *problem) next(left []kindLeft, total vector.ResourceVector) (best int, 
 		if count(take) == 0 {
 			continue
 		}
-		value := size / s.Cost
+		value := size / s.Cost // it may underflow to 0; then the cheapest decides, too
 		if best < 0 || value > most || value == 0 && most == 0 && s.Cost < p.shapes[best].Cost {
 			best, most, taken = i, value, take
 		}
@@ -115,6 +119,8 @@ func count(taken []int) (pods int) {
 }
 
 // prune takes away nodes that are not needed, the dearest shape first, and sets the cost.
+// The last node of each shape that was opened is often almost empty, and packing all pods
+// anew finds room for its pods on others.
 func (p *problem) prune(x *Plan) {
 	order := make([]int, len(p.shapes))
 	for i := range order {

@@ -88,7 +88,8 @@ type problem struct {
 	requests *vector.Matrix
 }
 
-// A kind is the pods that make one request.
+// A kind is the pods that make one request. There are few kinds where there are many pods,
+// and they are filled in at once.
 type kind struct {
 	request vector.ResourceVector
 	pods    []int
