@@ -109,6 +109,10 @@ func TestAgreeSources(t *testing.T) {
 	}{
 		{"AG1 labels and slices", goldenLabels(t), goldenSlice(t), nil},
 		{"AMD in DPX", amdLabels(t, "dpx_nps2"), amdSlice(t, "dpx_nps2"), nil},
+		{"AMD in DPX without a label of it", amdLabels(t, ""), amdSlice(t, "dpx_nps2"), nil},
+		{"AMD in DPX without a label of it, and in CPX", amdLabels(t, ""), amdSlice(t, "cpx_nps4"), []device.Difference{
+			{Field: "cards", Key: "AMD_Instinct_MI355X_OAM/cpx", A: "0", B: "2"}, {Field: "cards", Key: "AMD_Instinct_MI355X_OAM/dpx", A: "2", B: "0"},
+			{Kind: "gpu", Field: "profile", A: "dpx", B: "cpx"}}},
 		{"AMD in DPX, and in CPX", amdLabels(t, "dpx_nps2"), amdSlice(t, "cpx_nps4"), []device.Difference{
 			{Field: "cards", Key: "AMD_Instinct_MI355X_OAM/cpx_nps4", A: "0", B: "2"}, {Field: "cards", Key: "AMD_Instinct_MI355X_OAM/dpx_nps2", A: "2", B: "0"},
 			{Kind: "gpu", Field: "profile", A: "dpx_nps2", B: "cpx_nps4"}}},

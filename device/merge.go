@@ -82,18 +82,48 @@ func (d Difference) String() string {
 // products, their profiles (or partitions) and their memory, each as a multiset. Two
 // amounts of memory at most 1 MiB apart are equal, and an unknown one equals any: the
 // devices agree if there is a way to pair all of them. Where AMD's labels round the
-// memory to GiB, all amounts are rounded so.
+// memory to GiB, all amounts are rounded so; where they don't say the memory partition,
+// dpx for example, none is compared.
 //
 // Names, minors, UUIDs, topology, resources and problems aren't compared, since labels
 // don't know them. What only labels know is compared: a node whose GPUs are shared by MPS
 // or time-slicing, or are MIG instances of strategy single, has other cards and devices
 // by its labels than by its driver.
 func Agree(a, b Node) []Difference {
+	if hasBarePartition(a.Devices) || hasBarePartition(b.Devices) {
+		a, b = withBarePartitions(a), withBarePartitions(b)
+	}
 	differences := agreeCards(a.Cards, b.Cards)
 	for _, kind := range agreeKinds(a.Devices, b.Devices) {
 		differences = append(differences, agreeDevices(kind, agreeUsable(a.Devices, kind), agreeUsable(b.Devices, kind))...)
 	}
 	return differences
+}
+
+// hasBarePartition reports whether a device is a partition whose memory partition is
+// unknown.
+func hasBarePartition(devices []Device) bool {
+	return slices.ContainsFunc(devices, func(d Device) bool { return d.Partition != "" && barePartition(d.Partition) == d.Partition })
+}
+
+// barePartition returns a partition, or the name of its card, without the memory partition.
+func barePartition(name string) string {
+	bare, _, _ := strings.Cut(name, "_nps")
+	return bare
+}
+
+// withBarePartitions returns a node whose partitions don't say their memory partition.
+func withBarePartitions(n Node) Node {
+	n.Devices, n.Cards = slices.Clone(n.Devices), slices.Clone(n.Cards)
+	for i := range n.Devices {
+		n.Devices[i].Partition = barePartition(n.Devices[i].Partition)
+	}
+	for i := range n.Cards {
+		if product, partition, ok := strings.Cut(n.Cards[i].Name, "/"); ok {
+			n.Cards[i].Name = product + "/" + barePartition(partition)
+		}
+	}
+	return n
 }
 
 func agreeCards(a, b []Card) (differences []Difference) {
