@@ -11,6 +11,7 @@ import (
 type cutInstances struct {
 	eighths int // of the memory of the GPU; 0: unknown
 	slices  int // compute slices
+	media   int // 1: has the media engine, of which a GPU has one
 	count   int64
 }
 
@@ -28,7 +29,11 @@ func newCutInstances(p Profile, bytes, count int64) cutInstances {
 		perInstance := int64(p.G / p.C)
 		count = ceilDiv(count, perInstance)
 	}
-	return cutInstances{eighthsOf(p, bytes), min(p.G, cutSlices), count}
+	media := 0
+	if strings.HasPrefix(p.Suffix, "+me") {
+		media = 1
+	}
+	return cutInstances{eighthsOf(p, bytes), min(p.G, cutSlices), media, count}
 }
 
 // cutGPUs sets, for each match under the MIG strategy mixed, how many GPUs its instances
@@ -67,15 +72,16 @@ func eighthsOf(p Profile, bytes int64) int {
 	return int(min(max((16*int64(p.MemGB)+gb)/(2*gb), 1), cutEighths))
 }
 
-// fewestGPUs returns how many GPUs the instances need. They need enough memory for all
-// and, for each k, enough parts of k slices: a GPU of seven slices has three pairs, so an
+// fewestGPUs returns how many GPUs the instances need. They need enough memory for all,
+// a media engine for each that has one, and, for each k, enough parts of k slices: a GPU of seven slices has three pairs, so an
 // instance of four and two of two don't fit on it, though there is a slice for each.
 func fewestGPUs(sizes []cutInstances) (gpus int64) {
-	var eighths int64
+	var eighths, media int64
 	for _, s := range sizes {
 		eighths = addTimes(eighths, s.eighths, s.count)
+		media = addTimes(media, s.media, s.count)
 	}
-	gpus = ceilDiv(eighths, cutEighths)
+	gpus = max(ceilDiv(eighths, cutEighths), media)
 	for k := 1; k <= cutSlices; k++ {
 		var parts int64
 		for _, s := range sizes {

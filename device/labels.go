@@ -645,16 +645,21 @@ func (r *labelReader) count(name string) int64 {
 
 // whole reads a resource of whole devices, or of partitions that are all alike.
 func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
+	card, partition := m.product, m.partition
+	if len(m.rule.partition) > 0 {
+		if own, ok := partitionResource(name); ok {
+			partition = partitionName(own)
+		} else if r.hasPartitions(m.rule) {
+			r.problems.add(countMismatch, name, "%d allocatable, but partitions have resources of their own: it is from before; left out", count)
+			return
+		}
+	}
 	units := int64(1)
 	if r.sharedInPlace(m, count) {
 		units = m.replicas
 	}
 	if count = r.capped(m, name, count, units); count == 0 {
 		return
-	}
-	card, partition := m.product, m.partition
-	if _, own, _ := strings.Cut(name, "/"); len(m.rule.partition) > 0 && strings.Contains(own, "px_nps") {
-		partition = partitionName(own)
 	}
 	if partition != "" {
 		id := cardID{product: m.product, partition: partition}
@@ -682,6 +687,23 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 		r.mismatch(name, count, m.count, "devices", units)
 	}
 	r.addDevices(m, &d, name, count, units)
+}
+
+// partitionResource returns the partition that a resource is named after, such as cpx_nps4
+// of amd.com/cpx_nps4.
+func partitionResource(name string) (partition string, ok bool) {
+	_, own, _ := strings.Cut(name, "/")
+	return own, strings.Contains(own, "px_nps")
+}
+
+// hasPartitions reports whether a resource of a rule that is named after a partition is
+// allocatable. AMD's device plugin then names all GPUs of the product so, whole ones too,
+// and what it named before the kubelet may still count.
+func (r *labelReader) hasPartitions(rule *compiledRule) bool {
+	return slices.ContainsFunc(rule.whole, func(t ruleTerm) bool {
+		_, ok := partitionResource(t.text)
+		return ok && r.has(t.text)
+	})
 }
 
 // capped returns how much of a resource can be whole GPUs, each of units, next to GPUs that

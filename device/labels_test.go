@@ -207,6 +207,11 @@ func TestLabels(t *testing.T) {
 			rows:     []string{"14 mig/1 A100 1g.5gb 0", "6 none/1 A100 - 42949672960"},
 			problems: []string{"count-mismatch nvidia.com/mig-7g.40gb"},
 		}, {
+			fact: "mixed: one media engine for each GPU", labels: mixedA100("nvidia.com/mig-1g.5gb.me.count=2"), allocatable: "nvidia.com/gpu=7 nvidia.com/mig-1g.5gb.me=2",
+			cards:    []string{"A100:6", "A100/mig-1g.5gb.me-mixed:2"},
+			rows:     []string{"2 mig/1 A100 1g.5gb+me 0", "6 none/1 A100 - 42949672960"},
+			problems: []string{"count-mismatch nvidia.com/gpu"},
+		}, {
 			fact: "mixed: shares of the GPUs that are whole", labels: mixedA100("nvidia.com/gpu.replicas=4"), allocatable: "nvidia.com/gpu.shared=24 nvidia.com/mig-1g.5gb=14",
 			cards: []string{"A100/mig-1g.5gb-mixed:14", "A100/mps-40g*1/4:24"},
 			rows:  []string{"14 mig/1 A100 1g.5gb 0", "6 mps/4 A100 - 42949672960"},
@@ -520,6 +525,10 @@ func TestLabels(t *testing.T) {
 			fact: "AMD, resources by partition", labels: "amd.com/gpu.product-name=MI300X", allocatable: "amd.com/spx_nps1=5 amd.com/cpx_nps1=24 amd.com/cpx_nps4=0 amd.com/cpx_nps=1 amd.com/xpx_nps1=1",
 			cards: []string{"MI300X:5", "MI300X/cpx_nps1:24"},
 			rows:  []string{"24 none/1 MI300X cpx_nps1 0", "5 none/1 MI300X - 0"},
+		}, {
+			fact: "AMD, both names at once: nothing is there twice", labels: "amd.com/gpu.product-name=MI300X", allocatable: "amd.com/gpu=64 amd.com/cpx_nps4=64",
+			cards: []string{"MI300X/cpx_nps4:64"}, rows: []string{"64 none/1 MI300X cpx_nps4 0"},
+			problems: []string{"count-mismatch amd.com/gpu"},
 		}, {
 			fact: "AMD, resources by partition without labels", allocatable: "amd.com/cpx_nps4=64",
 			problems: []string{"missing-label amd.com/gpu.product-name"},
