@@ -18,7 +18,9 @@ func (t *Tree) Divide() {
 	if s.isAll {
 		s.clear()
 		for _, row := range t.shape.order {
-			t.divideRow(row, nil)
+			if row == 0 || t.rows[row].children > 0 {
+				t.divideRow(row, nil)
+			}
 		}
 		return
 	}

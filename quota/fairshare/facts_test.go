@@ -120,6 +120,10 @@ func TestBadInput(t *testing.T) {
 		{"itself", func(tree *Tree) error { _, _, err := tree.Set("p", Queue{Parent: "p"}); return err }, []string{"queue p", "parent p"}},
 		{"cycle", func(tree *Tree) error { _, _, err := tree.Set("p", Queue{Parent: "leaf"}); return err }, []string{"queue p", "parent leaf"}},
 		{"parent with something", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Parent: "full"}); return err }, []string{"queue q", "parent full"}},
+		{"limit of an only child", func(tree *Tree) error {
+			_, _, err := tree.Set("large", Queue{Parent: "large parent"})
+			return err
+		}, []string{"queue", "wanted", "gpu"}},
 		{"no name", func(tree *Tree) error { _, _, err := tree.Set("", Queue{}); return err }, []string{"without a name"}},
 		{"delete a parent", func(tree *Tree) error { _, err := tree.Delete("p"); return err }, []string{"queue p"}},
 		{"total", func(tree *Tree) error { return tree.SetTotal(second(inf)) }, []string{"total", "gpu", "+Inf"}},
@@ -155,6 +159,13 @@ func TestBadInput(t *testing.T) {
 			if test.name == "move of too much" {
 				must(t, tree.SetUsage(2, Usage{Wanted: second(1<<53 - 10)}))
 				must(t, tree.SetUsage(set("large", Queue{Limit: second(0)}), Usage{Wanted: second(1<<53 - 10)}))
+			}
+			if test.name == "limit of an only child" {
+				set("large parent", Queue{})
+				large := set("large", Queue{Parent: "large parent", Limit: second(0)})
+				must(t, tree.SetUsage(2, Usage{Wanted: second(1<<53 - 10)}))
+				must(t, tree.SetUsage(large, Usage{Wanted: second(1<<53 - 10)}))
+				must(t, tree.SetHistory(large, second(5)))
 			}
 			tree.Divide()
 			before := stateOf(tree)

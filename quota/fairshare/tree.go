@@ -363,8 +363,9 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 	t.count(i, 1)
 	t.promise(i, 1)
 	if j >= 0 {
-		return 0, false, t.refuse(t.rows[full].name, "wanted", j, float64(x), reasonSum)
+		return 0, false, t.sumError(name, full, j, x)
 	}
+	t.left(before.parent)
 	t.journal.void()
 	t.shape.isOld = true
 	return int(i), true, nil
@@ -434,6 +435,7 @@ func (t *Tree) Delete(name string) (bool, error) {
 	t.drain(row)
 	t.count(row, -1)
 	t.promise(row, -1)
+	t.left(t.rows[row].parent)
 	t.rows[row] = queueRow{parent: -1}
 	clear(t.terms[int(row)*termParts*t.cols:][:termParts*t.cols])
 	clear(t.usage[int(row)*usageParts*t.cols:][:usageParts*t.cols])
@@ -550,8 +552,14 @@ func (t *Tree) promise(row int32, sign int64) {
 		t.promised[parent*t.cols+j] += sign * t.term(row, guarantee)[j]
 		t.entitled[j] += sign * finite(t.term(row, deserved)[j])
 	}
-	if t.rows[parent].children += int32(sign); t.rows[parent].children == 0 {
-		clear(t.history[parent*t.cols:][:t.cols]) // the sum of what others used
+	t.rows[parent].children += int32(sign)
+}
+
+// left forgets what a parent had of its children when the last of them has gone.
+func (t *Tree) left(parent int32) {
+	if parent >= 0 && t.rows[parent].children == 0 {
+		clear(t.history[int(parent)*t.cols:][:t.cols])
+		clear(t.shared(parent, oversold))
 	}
 }
 

@@ -55,7 +55,7 @@ func (t *Tree) SetUsage(row int, u Usage) error {
 			return t.refuse(name, "unpreemptible", j, n, "is more than is allocated")
 		}
 		if full, x := t.sumFault(leaf, j, int64(a), max(int64(w), int64(a)+wait[j])); full >= 0 {
-			return t.refuse(t.rows[full].name, "wanted", j, float64(x), reasonSum)
+			return t.sumError(t.rows[leaf].name, full, j, x)
 		}
 	}
 	for j := range t.cols {
@@ -93,7 +93,7 @@ func (t *Tree) move(row int, job *Job, sign int64) error {
 			return t.refuse(t.rows[leaf].name, "request", j, x, "is more than is allocated and preemptible")
 		}
 		if full, x := t.sumFault(leaf, j, a, max(ask[j], a+wait[j])); full >= 0 {
-			return t.refuse(t.rows[full].name, "wanted", j, float64(x), reasonSum)
+			return t.sumError(t.rows[leaf].name, full, j, x)
 		}
 	}
 	for j, x := range job.Request {
@@ -133,6 +133,15 @@ func counted(w, a, limit int64) int64 { return min(w, max(a, limit)) }
 // if the leaf had a and wanted w in column j; otherwise -1.
 func (t *Tree) sumFault(row int32, j int, a, w int64) (full int32, sum int64) {
 	return t.addFault(row, j, a-t.used(row, allocated)[j], w-t.used(row, wanted)[j])
+}
+
+// sumError returns the error for a queue that makes the sum of another too large.
+func (t *Tree) sumError(name string, full int32, j int, sum int64) error {
+	whose := "all queues"
+	if full > 0 {
+		whose = "queue " + t.rows[full].name
+	}
+	return t.refuse(name, "wanted", j, float64(sum), "is the sum of "+whose+": want less than 2^53 of the column's unit")
 }
 
 // addFault is sumFault for what is added to a row.

@@ -63,7 +63,7 @@ func (t *Tree) Wait(row int, j Job) (id int, err error) {
 	for k, x := range j.Request {
 		a, w := t.used(leaf, allocated)[k], t.used(leaf, waiting)[k]+int64(x)
 		if full, x := t.sumFault(leaf, k, a, max(t.used(leaf, asked)[k], a+w)); full >= 0 {
-			return -1, t.refuse(t.rows[full].name, "wanted", k, float64(x), reasonSum)
+			return -1, t.sumError(t.rows[leaf].name, full, k, x)
 		}
 	}
 	l := &t.line
