@@ -148,6 +148,7 @@ type discovery struct {
 	names   []string                         // of known, sorted
 	carried map[corev1.ResourceName][]string // known cards by resource, sorted
 	totals  map[int]int64                    // by dimension
+	counts  bool                             // there are totals; else nothing is limited by them
 	nodes   nodeCards
 }
 
@@ -252,6 +253,8 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 		return nil
 	}
 	d.totals[vectormap.CPU], d.totals[vectormap.Memory] = d.amounts.CPUMilli, d.amounts.MemoryBytes
+	d.counts = d.amounts.CPUMilli > 0 || d.amounts.MemoryBytes > 0 ||
+		slices.ContainsFunc(d.amounts.Cards, func(card device.CardTotal) bool { return card.Milli > 0 })
 	for _, card := range d.amounts.Cards {
 		if dim, ok := cardIndex(m, card.Name); ok {
 			d.totals[dim] = card.Milli

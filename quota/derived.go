@@ -12,8 +12,8 @@ import (
 func (l *Ledger) limit() {
 	cluster := make([]int64, l.m.Len())
 	for dim := range cluster {
-		if cluster[dim] = l.source.total(dim); l.output(int32(dim)) != "" {
-			cluster[dim] = Unlimited // a cluster has what its pods make
+		if cluster[dim] = l.source.total(dim); l.output(int32(dim)) != "" || !l.source.counts {
+			cluster[dim] = Unlimited // a cluster has what its pods make, and nobody knows what it has otherwise
 		}
 	}
 	l.book.SetLimits(cluster, l.cfg.EnforceGuarantee, func(q *book.Queue, dim int) book.Quota {
@@ -31,7 +31,7 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 		return amount
 	case denied, q.Orphan:
 		return 0
-	case !q.Leaf:
+	case !q.Leaf, q.limited != nil && q.limited.Has(int32(dim)):
 		return Unlimited
 	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory), l.output(int32(dim)) != "":
 		return Unlimited

@@ -595,12 +595,12 @@ func ExampleParseAlternatives() {
 }
 
 // What is wrong with a tree of queues, and what is probably not meant.
-func ExampleValidate() {
+func ExampleConfig_Validate() {
 	m, err := quota.NewMap(gpuCluster().Cards())
 	if err != nil {
 		log.Fatal(err)
 	}
-	errs, warnings := quota.Validate(buildQueues(quota.Config{}, m,
+	errs, warnings := new(quota.Config).Validate(buildQueues(quota.Config{}, m,
 		"research", `{"A100": 10}`,
 		"vision < research", `{"A100": 12}`,
 		"speech < reserach", `{"A100": 2}`,
@@ -614,6 +614,7 @@ func ExampleValidate() {
 	// Output:
 	// queues[2].parent: Not found: "reserach": queue "speech": there is no queue "reserach" to be its parent
 	// queues[0].guarantee[A100]: Invalid value: "10 cards": queue "research": below its children's guarantees, 12 cards
+	// queues[0].deserved[A100]: Invalid value: "10 cards": queue "research": below what its children deserve, 12 cards
 	// queues[1].capability[A100]: Invalid value: "12 cards": queue "vision": above its parent's capability, 10 cards
 	// queues: Invalid value: "12 cards": the quotas of A100 are above what the cluster has, 8 cards
 }

@@ -412,10 +412,17 @@ func (g *golden) capability(q *goldQueue, dim string) int64 {
 		return amount
 	case goldHas(q.denied, dim):
 		return 0
-	case !g.isLeaf(q.name), goldPlain(dim) && g.cfg.MissingUnlimited, goldOutput(dim):
+	case !g.isLeaf(q.name), goldPlain(dim) && g.cfg.MissingUnlimited, goldOutput(dim), !q.configured && len(q.denied) == 0 && g.limitedAbove(q, dim):
 		return Unlimited
 	}
 	return 0
+}
+
+// limitedAbove reports whether a queue above says something of a dimension; "": of any.
+func (g *golden) limitedAbove(q *goldQueue, dim string) bool {
+	return slices.ContainsFunc(g.levels(q.parent), func(q *goldQueue) bool {
+		return goldHas(q.capability, dim) || goldHas(q.denied, dim) || dim == "" && len(q.capability)+len(q.denied) > 0
+	})
 }
 
 // real is min(capability, max(0, T - sum of guarantees) + guarantee).
@@ -423,7 +430,7 @@ func (g *golden) real(q *goldQueue, dim string) int64 {
 	total := g.total[dim]
 	if parent := g.queues[q.parent]; parent != nil {
 		total = g.real(parent, dim)
-	} else if goldOutput(dim) {
+	} else if goldOutput(dim) || !slices.ContainsFunc(slices.Collect(maps.Values(g.total)), func(total int64) bool { return total > 0 }) {
 		total = Unlimited
 	}
 	for _, sibling := range g.queues {
@@ -614,7 +621,7 @@ func (g *golden) considers(a *Answer, r *goldRequest) bool {
 		return goldRefuse(a, goldReason(ReasonGetTaskRequestResourceFailed, r.queue))
 	case len(r.items) == 0:
 		return false
-	case !g.cfg.MissingUnlimited && !g.queues[r.queue].configured:
+	case !g.cfg.MissingUnlimited && !g.queues[r.queue].configured && (len(g.queues[r.queue].denied) > 0 || !g.limitedAbove(g.queues[r.queue], "")):
 		return goldRefuse(a, goldReason(ReasonEmptyQueueCapability, r.queue))
 	}
 	return true

@@ -326,7 +326,7 @@ func replaceChain(t *testing.T, n int) func() {
 	down[n-1].Parent = ""
 	return func() {
 		for _, tree := range [][]Queue{down, queues} {
-			if errs, _ := Validate(tree, m, nil); len(errs) > 0 {
+			if errs, _ := new(Config).Validate(tree, m, nil); len(errs) > 0 {
 				t.Error(errs[0])
 			}
 			if _, _, err := l.SetQueues(tree, nil); err != nil {
@@ -351,7 +351,7 @@ func replaceStar(t *testing.T, n int) func() {
 	catalog := cluster(map[string]string{"n": "A:10"})
 	return func() {
 		for _, tree := range trees {
-			if errs, _ := Validate(tree, m, catalog); len(errs) > 0 {
+			if errs, _ := new(Config).Validate(tree, m, catalog); len(errs) > 0 {
 				t.Error(errs[0])
 			}
 			if _, _, err := l.SetQueues(tree, nil); err != nil {
@@ -371,10 +371,10 @@ func validateCycle(t *testing.T, n int) func() {
 		many = append(many, Queue{Name: fmt.Sprint("x", i), Parent: fmt.Sprint("y", i), denied: map[int]string{-1: ""}})
 	}
 	return func() {
-		if errs, _ := Validate(cycle, m, nil); len(errs) != 1 {
+		if errs, _ := new(Config).Validate(cycle, m, nil); len(errs) != 1 {
 			t.Errorf("%d faults", len(errs))
 		}
-		errs, _ := Validate(many, m, nil)
+		errs, _ := new(Config).Validate(many, m, nil)
 		if len(errs) != 3*n {
 			t.Errorf("%d faults", len(errs))
 		}

@@ -108,7 +108,7 @@ func TestNamesAreUTF8(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if errs, _ := Validate([]Queue{{Name: notUTF8}}, w.m, nil); len(errs) != 1 || errs[0].Error() != `queues[0].name: Invalid value: "a\xff": want UTF-8` {
+	if errs, _ := new(Config).Validate([]Queue{{Name: notUTF8}}, w.m, nil); len(errs) != 1 || errs[0].Error() != `queues[0].name: Invalid value: "a\xff": want UTF-8` {
 		t.Errorf("Validate: %v", errs)
 	}
 	w.want(string(w.Snapshot()), before)

@@ -332,9 +332,9 @@ func TestOutputsInvalid(t *testing.T) {
 		t.Error(err)
 	}
 	var cfg Config
-	for _, amount := range []string{"-1", "9007199254740992", "1e400"} {
-		if _, _, err := cfg.BuildQueue(p.Map(), queueOfCredits("q", amount)); !errors.Is(err, ErrBadAmount) {
-			t.Error(amount, err)
+	for _, spec := range []QueueSpec{queueOfCredits("q", "-1"), {Name: "q", Deserved: amountsOf("credits:9007199254740992")}, {Name: "q", Guarantee: amountsOf("credits:1e400")}} {
+		if _, _, err := cfg.BuildQueue(p.Map(), spec); !errors.Is(err, ErrBadAmount) {
+			t.Error(spec, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -104,14 +105,19 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	return q, b.faults, nil
 }
 
-// ReadableCards returns the cards that queues name, sorted, for [NewMap]. Entries with
-// faults are left out; BuildQueue reports these.
+// ReadableCards returns the cards that queues name, sorted, for [NewMap]: also those of
+// entries with faults, which BuildQueue reports, so that refusals can say what is wrong.
 func (c *Config) ReadableCards(specs []QueueSpec) []string {
 	names := map[string]bool{}
 	main := cmp.Or(c.Keys.Quota, QuotaAnnotation)
 	for i := range specs {
 		for _, key := range []string{main, c.Keys.Guarantee, c.Keys.Deserved} {
-			counts, _ := c.counts(&specs[i], key)
+			counts, faults := c.counts(&specs[i], key)
+			for _, fault := range faults {
+				if fault.Name != "" && badName(fault.Name) == nil && fault.Code != codeAlternativesInQuota {
+					names[fault.Name] = true
+				}
+			}
 			for _, count := range counts {
 				if name := count.Alternatives[0]; name != "" { // of a parser that takes everything
 					names[name] = true
@@ -160,17 +166,25 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			continue
 		}
 		mentioned[dim] = true
+		if v[dim] = b.unlimited(what, name, quantity, [...]int64{dimCPU: limitExact/1000 + 1, dimMemory: limitExact}[dim]); v[dim] > 0 {
+			continue
+		}
 		part, err := b.m.CapacityVector(nil, corev1.ResourceList{name: quantity}, nil)
 		if err != nil || part[dim] >= float64(limitExact) {
 			b.fail(fmt.Errorf("%w: queue %q: %s of %s", ErrBadAmount, brief(b.q.Name), what, plainFault(dim, quantity)))
 			continue
 		}
 		v[dim] = part[dim]
+		b.rounded(what, name, quantity, [...]resource.Scale{dimCPU: resource.Milli, dimMemory: 0}[dim], int64(part[dim]), plainUnits[dim])
 	}
 	// In order of name: of several bad amounts the same one is the error each time.
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		dim, is := outputIndex(b.m, name)
 		if !is {
+			continue
+		}
+		if v[dim] = b.unlimited(what, name, list[name], limitExact); v[dim] > 0 {
+			mentioned[dim] = true
 			continue
 		}
 		amount, ok := wholeBelow(list[name])
@@ -179,6 +193,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			continue
 		}
 		v[dim], mentioned[dim] = float64(amount), true
+		b.rounded(what, name, list[name], 0, amount, "units")
 	}
 	counts, faults := b.config.counts(b.spec, key)
 	for _, count := range counts {
@@ -204,6 +219,24 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		b.read[key] = true
 	}
 	return v, mentioned, denied
+}
+
+// unlimited returns +Inf for a capability of at least an amount, which is more than a ledger
+// counts: whoever writes so much means that there is no limit. It returns 0 for others.
+func (b *queueBuilder) unlimited(what string, name corev1.ResourceName, q resource.Quantity, least int64) float64 {
+	bounded := quantity.Bounded(q)
+	if what != "capability" || bounded.CmpInt64(least) < 0 {
+		return 0
+	}
+	b.fault(EntryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
+	return math.Inf(1)
+}
+
+// rounded notes a quantity that isn't whole in the unit that it is counted in.
+func (b *queueBuilder) rounded(what string, name corev1.ResourceName, q resource.Quantity, scale resource.Scale, amount int64, unit string) {
+	if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
+		b.fault(EntryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit)})
+	}
 }
 
 // wholeBelow returns a quantity, rounded down to whole units; false if no ledger can hold

@@ -129,7 +129,7 @@ func TestCheckCards(t *testing.T) {
 	}
 	var cfg Config
 	specs := []QueueSpec{{Cards: cards}, {Cards: map[string]int64{"C": 0}, Annotations: map[string]string{QuotaAnnotation: `{"D":1}`}}}
-	if got, want := cfg.ReadableCards(specs), []string{"A", "C"}; !slices.Equal(got, want) {
+	if got, want := cfg.ReadableCards(specs), []string{"A", "B", "C"}; !slices.Equal(got, want) {
 		t.Errorf("cards %q, want %q", got, want)
 	}
 	m, err := NewMap([]string{"A"})
@@ -233,7 +233,7 @@ func TestValidate(t *testing.T) {
 	l1, l2 := Queue{Name: "l1", Parent: "l2"}, Queue{Name: "l2", Parent: "l1"}
 	b := queue("b", "B:3", "B:4")
 	b.ignored = []corev1.ResourceName{"nvidia.com/gpu", "pods"}
-	errs, warnings := Validate([]Queue{
+	errs, warnings := new(Config).Validate([]Queue{
 		queue("p", "A:4", "A:1"), queue("c1 < p", "A:6", "A:1"), queue("c2 < p", "A:1", "A:1"),
 		queue("c2 < p", "A:1", ""), queue("n < nope", "", ""), l1, l2, b, {},
 	}, m, cluster(map[string]string{"n": "A:3"}))

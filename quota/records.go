@@ -15,7 +15,8 @@ type queue struct {
 	book.Queue // its Tag is this record
 	spec       Queue
 	refusals   map[Reason]uint64
-	named      *book.Set // what the quota of it or of a queue above mentions; nil: everything
+	named      *book.Set // what the quota of it or of a queue above names, faulty or not; nil: everything
+	limited    *book.Set // of a leaf without a quota: what queues above limit; nil: it has one
 }
 
 // recordOf returns the record of a queue, which may be nil.

@@ -123,14 +123,14 @@ func (d *snapshotDoc) newMap(cards []string) (*vectormap.ResourceVectorMap, erro
 		}
 	}
 	for i := range d.Known {
-		add(d.Known[i].Card)
+		known[d.Known[i].Card] = true // by its name, which may have a | in it
 	}
 	for i := range d.Queues {
 		q := &d.Queues[i]
 		for _, names := range [][]string{sorted(q.Capability), sorted(q.Deserved), sorted(q.Guarantee), sorted(q.Denied)} {
 			for _, name := range names {
 				if card, ok := strings.CutPrefix(name, cardPrefix); ok {
-					add(card)
+					known[card] = true
 				}
 			}
 		}

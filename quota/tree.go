@@ -46,7 +46,7 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 // has jobs becomes an orphan until its last job goes: closed, and without a quota. What its
 // jobs have counts on in the queues above it that are still there. Orphans come sorted.
 //
-// Errors are all faults in the queues at once, see [Validate], and an [ErrOverflow] for a
+// Errors are all faults in the queues at once, see [Config.Validate], and an [ErrOverflow] for a
 // tree in which a sum would reach 2^62: of hundreds of queues with all that one can have.
 func (l *Ledger) SetQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orphans []string, seq uint64, err error) {
 	l.lock()
@@ -250,10 +250,13 @@ func (l *Ledger) records() iter.Seq[*book.Job] {
 // inherit sets what follows from the queue above, which comes first, and from the
 // queues below.
 func (q *queue) inherit(missingUnlimited bool) {
-	var mentioned []int
+	var mentioned, named []int
 	for dim := range q.Cells {
 		if q.spec.mentions(dim) {
 			mentioned = append(mentioned, dim)
+		}
+		if _, faulty := q.spec.denied[dim]; faulty || q.spec.mentions(dim) {
+			named = append(named, dim)
 		}
 	}
 	parent, above := recordOf(q.Parent), noCards
@@ -261,15 +264,19 @@ func (q *queue) inherit(missingUnlimited bool) {
 		above = parent.named
 	}
 	q.Open = q.spec.State == StateOpen && (parent == nil || parent.Open)
-	q.Empty = q.Leaf && !missingUnlimited && len(mentioned) == 0
+	q.limited = nil
+	if q.Leaf && len(named) == 0 && parent != nil {
+		q.limited = above
+	}
+	q.Empty = q.Leaf && !missingUnlimited && len(mentioned) == 0 && (q.limited == nil || q.limited.None())
 	switch {
 	case above == nil, q.Orphan: // its quota is gone, and its jobs may ask for what they asked for
 		q.named = nil
-	case len(mentioned) == 0: // one set for many queues
+	case len(named) == 0: // one set for many queues
 		q.named = above
 	default:
 		q.named = above.Clone()
-		for _, dim := range mentioned {
+		for _, dim := range named {
 			q.named.Add(int32(dim))
 		}
 	}

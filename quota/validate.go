@@ -17,11 +17,12 @@ import (
 // Validate looks at a tree of queues. The errors are what [New] and [Ledger.SetQueues]
 // refuse. The warnings are of what is legal and probably not meant: amounts above the
 // capability, the parent's, or what the cluster has; a card that no node has; a capability
-// of a resource that carries cards, which limits nothing. catalog may be nil.
-func Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (errs, warnings field.ErrorList) {
+// of a resource that carries cards, which limits nothing. The Origin of each is its code,
+// such as deserved-above-capability. catalog may be nil.
+func (c *Config) Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (errs, warnings field.ErrorList) {
 	isMap(m)
 	faults := faultsOf(queues, m)
-	v := validator{m: m, at: map[string]int{}, of: map[string]*Queue{}, children: map[string][]*Queue{}}
+	v := validator{m: m, enforced: c.EnforceGuarantee, at: map[string]int{}, of: map[string]*Queue{}, children: map[string][]*Queue{}}
 	for i := range queues {
 		if q := &queues[i]; badName(q.Name) == nil && v.of[q.Name] == nil && q.sound(m) {
 			// Warnings compare amounts, so only queues with good ones are looked at.
@@ -151,7 +152,7 @@ func (f *faults) queue(path *field.Path, q *Queue, m *vectormap.ResourceVectorMa
 	}{{"capability", q.Capability, "+Inf"}, {"guarantee", q.Guarantee, ""}, {"deserved", q.Deserved, ""}} {
 		at := path.Child(v.name)
 		if len(v.vector) > m.Len() {
-			f.add(q.invalid(at, len(v.vector), "want at most %d amounts, those of the map", m.Len()), vector.ErrShape)
+			f.add(q.invalid(at, len(v.vector), "want at most %d amounts, those of the map: first extend the map, by Ledger.ExtendMap, and give it to SetQueues with the queues", m.Len()), vector.ErrShape)
 			continue
 		}
 		for dim, amount := range v.vector {
@@ -221,14 +222,15 @@ type validator struct {
 	at       map[string]int // index of the queue
 	of       map[string]*Queue
 	children map[string][]*Queue
+	enforced bool // guarantees are
 	warnings field.ErrorList
 }
 
 // warn warns of an amount of a dimension, which is above another.
-func (v *validator) warn(q *Queue, list string, dim int, amount float64, than string, limit float64) {
+func (v *validator) warn(q *Queue, list string, dim int, amount float64, than string, limit float64, code string) {
 	resource, unit := v.unit(dim)
 	v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child(list).Key(brief(resource)), unit.textOf(amount),
-		"above %s, %s", than, unit.textOf(limit)))
+		"above %s, %s", than, unit.textOf(limit)).WithOrigin(code))
 }
 
 // unit returns what a dimension is called, and how its amounts are written.
@@ -249,25 +251,45 @@ func (v *validator) queue(q *Queue) {
 	for dim := range v.m.Len() {
 		capability, mentioned := element(q.Capability, dim), q.mentions(dim)
 		if guarantee := element(q.Guarantee, dim); mentioned && guarantee > capability {
-			v.warn(q, "guarantee", dim, guarantee, "its capability", capability)
+			v.warn(q, "guarantee", dim, guarantee, "its capability", capability, "guarantee-above-capability")
+		}
+		if deserved := element(q.Deserved, dim); mentioned && deserved > capability {
+			v.warn(q, "deserved", dim, deserved, "its capability", capability, "deserved-above-capability")
 		}
 		if parent := v.of[q.Parent]; parent != nil && mentioned {
 			// A parent that says nothing of the dimension limits nobody.
 			if limit := element(parent.Capability, dim); parent.mentions(dim) && capability > limit {
-				v.warn(q, "capability", dim, capability, "its parent's capability", limit)
+				v.warn(q, "capability", dim, capability, "its parent's capability", limit, "capability-above-parent")
 			}
 		}
-		sum := 0.0
-		for _, child := range v.children[q.Name] {
-			sum += element(child.Guarantee, dim)
-		}
-		// Guarantees of children are taken out of the parent's.
-		if own := element(q.Guarantee, dim); sum > own {
-			resource, unit := v.unit(dim)
-			v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child("guarantee").Key(brief(resource)), unit.textOf(own),
-				"below its children's guarantees, %s", unit.textOf(sum)))
-		}
+		// Guarantees of children are taken out of the parent's, and what they deserve is a
+		// part of what it does.
+		v.sums(q, dim, "guarantee", "its children's guarantees", func(q *Queue) vector.ResourceVector { return q.Guarantee })
+		v.sums(q, dim, "deserved", "what its children deserve", func(q *Queue) vector.ResourceVector { return q.Deserved })
 	}
+}
+
+// sums warns of children that come to more than their parent. A parent without a quota, as
+// the root of a plain tree of Volcano is, says nothing of them unless guarantees are
+// enforced.
+func (v *validator) sums(q *Queue, dim int, list, children string, of func(*Queue) vector.ResourceVector) {
+	sum := 0.0
+	for _, child := range v.children[q.Name] {
+		sum += element(of(child), dim)
+	}
+	own := element(of(q), dim)
+	if sum <= own || !v.enforced && !q.hasQuota() {
+		return
+	}
+	resource, unit := v.unit(dim)
+	v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child(list).Key(brief(resource)), unit.textOf(own),
+		"below %s, %s", children, unit.textOf(sum)).WithOrigin(list+"-below-children"))
+}
+
+// hasQuota reports whether anything of a queue's quota was configured.
+func (q *Queue) hasQuota() bool {
+	some := func(amount float64) bool { return amount > 0 }
+	return slices.ContainsFunc(q.Capability, some) || slices.ContainsFunc(q.Guarantee, some) || slices.ContainsFunc(q.Deserved, some) || len(q.denied) > 0
 }
 
 // cluster warns of what the catalog says otherwise. To sell more cards than there are is
@@ -283,7 +305,7 @@ func (v *validator) cluster(catalog Catalog) {
 			card, isCard := cardOf(v.m, dim, v.m.Name(dim))
 			if _, found := cards[card]; isCard && !found {
 				if amount := element(q.Capability, dim); q.mentions(dim) {
-					v.warnings = append(v.warnings, q.invalid(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(card))), unitCards.textOf(amount), "no node has that card"))
+					v.warnings = append(v.warnings, q.invalid(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(card))), unitCards.textOf(amount), "no node has that card").WithOrigin("card-without-node"))
 				}
 			}
 		}
@@ -292,7 +314,7 @@ func (v *validator) cluster(catalog Catalog) {
 		for _, resource := range q.ignored {
 			if len(catalog.CardsFor(resource)) > 0 {
 				v.warnings = append(v.warnings, field.Forbidden(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(string(resource)))),
-					fmt.Sprintf("queue %q: this limits no cards: write them into the quota annotation", brief(name))))
+					fmt.Sprintf("queue %q: this limits no cards: write them into the quota annotation", brief(name))).WithOrigin("no-limit-of-cards"))
 			}
 		}
 	}
@@ -304,7 +326,7 @@ func (v *validator) cluster(catalog Catalog) {
 			}
 			if sum > cards[card] && !math.IsInf(sum, 1) && cards[card] > 0 {
 				v.warnings = append(v.warnings, field.Invalid(field.NewPath("queues"), unitCards.textOf(sum),
-					fmt.Sprintf("the quotas of %s are above what the cluster has, %s", oneLine(brief(card)), unitCards.textOf(cards[card]))))
+					fmt.Sprintf("the quotas of %s are above what the cluster has, %s", oneLine(brief(card)), unitCards.textOf(cards[card]))).WithOrigin("quotas-above-cluster"))
 			}
 		}
 	}

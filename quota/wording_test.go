@@ -148,8 +148,8 @@ func TestAmountsAsWritten(t *testing.T) {
 				t.Errorf("%s, want %s", c.got, c.want)
 			}
 		}
-		_, _, err := w.cfg.BuildQueue(w.m, QueueSpec{Name: "q", Capability: list("cpu", text)})
-		if want := `quota: bad amount: queue "q": capability of cpu is ` + text + ": want 0 to less than 2^53 milli-cores"; err == nil || err.Error() != want {
+		_, _, err := w.cfg.BuildQueue(w.m, QueueSpec{Name: "q", Deserved: list("cpu", text)})
+		if want := `quota: bad amount: queue "q": deserved of cpu is ` + text + ": want 0 to less than 2^53 milli-cores"; err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

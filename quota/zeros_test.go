@@ -20,7 +20,6 @@ func TestZeros(t *testing.T) {
 			"NewMap":            NewMap,
 			"ParseAlternatives": ParseAlternatives,
 			"Restore":           Restore,
-			"Validate":          Validate,
 		},
 		Types: []any{
 			(*Amounts)(nil),

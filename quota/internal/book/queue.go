@@ -155,6 +155,11 @@ func (s *Set) Add(dim int32) {
 	s.bits[dim>>6] |= 1 << (dim & 63)
 }
 
+// None reports whether nothing is in the set.
+func (s *Set) None() bool {
+	return !slices.ContainsFunc(s.bits, func(word uint64) bool { return word != 0 })
+}
+
 // Clone returns a copy.
 func (s *Set) Clone() *Set { return &Set{slices.Clone(s.bits)} }
 

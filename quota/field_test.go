@@ -1,0 +1,183 @@
+package quota
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Cases that people who run clusters have met.
+
+// TestNoTotals: without totals nothing is limited by them.
+func TestNoTotals(t *testing.T) {
+	for _, enforce := range []bool{false, true} {
+		cfg := Config{EnforceGuarantee: enforce}
+		m, err := NewMap(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queue := q(m, "q", "cpu:10")
+		queue.Deserved, _ = vectorOf(m, "cpu:8")
+		for _, catalog := range []Catalog{nil, cluster(nil)} {
+			l, err := New(cfg, m, catalog, []Queue{queue})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &world{t, l}
+			w.want(w.commit("1", "j", "q", "cpu:6"), "")
+			if status, _ := w.Queue("q"); status.Share != 0.75 {
+				t.Errorf("share %v", status.Share)
+			}
+			w.want(w.probe("q", "cpu:4"), "yes")
+			w.want(w.probe("q", "cpu:5"), "CPU 4000 of 10000 at q")
+		}
+	}
+}
+
+// TestLeafWithoutQuota: a leaf that says nothing is limited by the queues above it, in what
+// they say something of.
+func TestLeafWithoutQuota(t *testing.T) {
+	w := newWorld(t, Config{}, "org", "cpu:4 A:2", "leaf < org", "", "team < org", "", "deep < team", "", "alone", "")
+	for _, queue := range []string{"leaf", "deep"} {
+		w.want(w.probe(queue, "cpu:4 A:2"), "yes")
+		w.want(w.probe(queue, "A:3"), "Scalar 2000 of 2000 at org")
+		w.want(w.probe(queue, "B:1"), "Scalar 0 of 0 at "+queue)
+	}
+	w.want(w.reserve("j", "leaf", "A:1"), "yes")
+	w.want(w.probe("deep", "A:2"), "Scalar 1000 of 2000 at org")
+	w.want(w.probe("alone", "A:1"), "Empty")
+}
+
+// TestFaultyQuotaNamesCards: a card that a queue names in a faulty entry is known, and the
+// refusal says what is wrong.
+func TestFaultyQuotaNamesCards(t *testing.T) {
+	var cfg Config
+	specs := []QueueSpec{{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A100": 4, "H100": "2"}`}}}
+	m, err := NewMap(cfg.ReadableCards(specs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue, faults, err := cfg.BuildQueue(m, specs[0])
+	if err != nil || codes(faults) != "H100 WrongType" {
+		t.Fatal(codes(faults), err)
+	}
+	l, err := New(cfg, m, nil, []Queue{queue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"H100": 1}`)})
+	if err != nil || job.Invalid() != "" {
+		t.Fatal(job.Invalid(), err)
+	}
+	a, err := l.Reserve(job)
+	if err != nil || a.OK || a.Refusal.Why != ReasonUnreadableQuota || !strings.Contains(a.Refusal.Message(), `entry "H100": the count is "2": want a whole number`) {
+		t.Errorf("%s: %s, %v", a.Refusal.Why, a.Refusal.Message(), err)
+	}
+}
+
+// TestOddQuantities: thousandths of what is counted in whole units are noted, with value and
+// unit; more than can be counted is no limit.
+func TestOddQuantities(t *testing.T) {
+	m, err := NewMap(nil, "nvidia.com/gpu", "ephemeral-storage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, amount string
+		want         float64
+		note         string
+	}{
+		{"memory", "512m", 0, `quota: capability: resource "memory": the amount is 512m, which is 0 bytes: is the suffix m, for thousandths, meant?`},
+		{"nvidia.com/gpu", "500m", 0, `quota: capability: resource "nvidia.com/gpu": the amount is 500m, which is 0 units: is the suffix m, for thousandths, meant?`},
+		{"ephemeral-storage", "40m", 0, `quota: capability: resource "ephemeral-storage": the amount is 40m, which is 0 units: is the suffix m, for thousandths, meant?`},
+		{"cpu", "500m", 500, ""},
+		{"memory", "80Gi", 80 << 30, ""},
+		{"cpu", "10P", math.Inf(1), `quota: capability: resource "cpu": the amount is 10P, more than can be counted: it is no limit`},
+		{"memory", "8Pi", math.Inf(1), `quota: capability: resource "memory": the amount is 8Pi, more than can be counted: it is no limit`},
+		{"ephemeral-storage", "1Ei", math.Inf(1), `quota: capability: resource "ephemeral-storage": the amount is 1Ei, more than can be counted: it is no limit`},
+		{"memory", fmt.Sprint(Unlimited), math.Inf(1), `quota: capability: resource "memory": the amount is 9223372036854775807, more than can be counted: it is no limit`},
+	} {
+		queue, notes, err := new(Config).BuildQueue(m, QueueSpec{Name: "q", Capability: corev1.ResourceList{corev1.ResourceName(c.name): resource.MustParse(c.amount)}})
+		if err != nil {
+			t.Errorf("%s: %v", c.amount, err)
+			continue
+		}
+		dim, ok := m.Index(c.name)
+		if !ok || c.name == "nvidia.com/gpu" {
+			dim, _ = outputIndex(m, corev1.ResourceName(c.name))
+		}
+		note := ""
+		if len(notes) > 0 && notes[0].IsNote() {
+			note = notes[0].Error()
+		}
+		if queue.Capability[dim] != c.want || note != c.note || len(notes) > 1 {
+			t.Errorf("%s of %s: %v, %v", c.amount, c.name, queue.Capability[dim], notes)
+		}
+	}
+}
+
+// TestValidateCodes: what isn't meant is one warning, with a code; a plain tree has none.
+func TestValidateCodes(t *testing.T) {
+	m, err := NewMap([]string{"A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(q Queue, deserved string) Queue {
+		q.Deserved, _ = vectorOf(m, deserved)
+		return q
+	}
+	plain := []Queue{{Name: "root"}, with(q(m, "a < root", "cpu:4 mem:4 A:4"), "cpu:4 mem:4 A:4"), with(q(m, "b < root", "cpu:4"), "cpu:4")}
+	plain[1].Guarantee, _ = vectorOf(m, "cpu:1 A:1")
+	for _, c := range []struct {
+		what    string
+		cfg     Config
+		queues  []Queue
+		origins string
+	}{
+		{"deserved above capability", Config{}, []Queue{with(q(m, "q", "cpu:4"), "cpu:5")}, "deserved-above-capability"},
+		{"children's deserved above the parent's", Config{}, []Queue{with(q(m, "p", "cpu:8"), "cpu:4"), with(q(m, "a < p", "cpu:4"), "cpu:3"), with(q(m, "b < p", "cpu:4"), "cpu:3")}, "deserved-below-children"},
+		{"a plain tree", Config{}, plain, ""},
+		{"a plain tree, enforced", Config{EnforceGuarantee: true}, plain, "guarantee-below-children deserved-below-children deserved-below-children guarantee-below-children deserved-below-children"},
+	} {
+		errs, warnings := c.cfg.Validate(c.queues, m, nil)
+		var origins []string
+		for _, warning := range warnings {
+			origins = append(origins, warning.Origin)
+		}
+		if got := strings.Join(origins, " "); len(errs) > 0 || got != c.origins {
+			t.Errorf("%s: %v, %s", c.what, errs, got)
+		}
+	}
+}
+
+// TestSetQueuesWithoutDimension says how a map gets the dimension of a card.
+func TestSetQueuesWithoutDimension(t *testing.T) {
+	w := newWorld(t, Config{})
+	wide, err := w.ExtendMap([]string{"Z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := q(wide, "q", "Z:1")
+	if _, _, err := w.SetQueues([]Queue{queue}, nil); err == nil || !strings.Contains(err.Error(), "first extend the map, by Ledger.ExtendMap, and give it to SetQueues with the queues") {
+		t.Error(err)
+	}
+	if _, _, err := w.SetQueues([]Queue{queue}, wide); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRestoreEmptyCardName: no map can have it, so it is the snapshot's fault.
+func TestRestoreEmptyCardName(t *testing.T) {
+	w := newWorld(t, Config{})
+	for _, name := range []string{"", "A|", "|"} {
+		data := strings.Replace(string(w.Snapshot()), `{"card":"B"`, fmt.Sprintf(`{"card":%q`, name), 1)
+		if _, err := Restore(w.cfg, nil, nil, []byte(data)); name == "" && !errors.Is(err, ErrSnapshot) || name != "" && err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
