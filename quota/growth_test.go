@@ -27,6 +27,7 @@ func TestGrowth(t *testing.T) {
 		"restore a job of many items":        {1000, restoreItems},
 		"restore many alternatives":          {1000, restoreAlternatives},
 		"read snapshots that are no ledger":  {1000, restoreFaults},
+		"view each task of a job alone":      {500, reconcileEach},
 		"reconcile a chain with jobs below":  {1000, reconcileChain},
 		"reconcile jobs that are gone":       {2000, reconcileGone},
 		"reconcile a job of many keys":       {2000, reconcileKeys},
@@ -536,4 +537,26 @@ func declareAll(l *Ledger, n int) error {
 	}
 	_, err := l.Declare(cards, nil)
 	return err
+}
+
+// reconcileEach views the tasks of one job one by one. They run, each for itself, and end.
+func reconcileEach(t *testing.T, n int) func() {
+	w := newWorld(t, Config{}, "q", "cpu:inf A:inf")
+	view := func(i int, phase TaskPhase) {
+		task := Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: podOf("", "cpu:1"), Node: "n", Phase: phase}
+		if rep, err := w.Reconcile(View{Partial: true, Tasks: []Task{task}}); err != nil || len(rep.Failed) > 0 {
+			t.Fatal(rep, err)
+		}
+	}
+	return func() {
+		for i := range n {
+			view(i, TaskAllocated)
+		}
+		for i := range n {
+			view(i, TaskSucceeded)
+		}
+		if len(w.jobs) > 0 {
+			t.Error("there is something left")
+		}
+	}
 }

@@ -1,8 +1,11 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/resvec/resvec/quota/internal/book"
 )
@@ -60,8 +63,9 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 type reconciler struct {
 	*sight
 	l       *Ledger
-	ids     []string // of the jobs that may change, sorted
-	careful bool     // something may be too large to be counted
+	ids     []string           // of the jobs that may change, sorted
+	touched map[string][]*task // by job, of a partial view: those that it says something of
+	careful bool               // something may be too large to be counted
 	seq     uint64
 	rep     Report
 	events  []Event
@@ -80,11 +84,17 @@ func (r *reconciler) concerned() []string {
 		}
 		return sorted(ids)
 	}
+	r.touched = map[string][]*task{}
 	r.taskIDs(func(id string) {
 		if t := l.tasks[id]; t != nil {
 			ids[t.job] = true
+			r.touched[t.job] = append(r.touched[t.job], t)
 		}
 	})
+	for id, tasks := range r.touched { // as they were committed, and once
+		slices.SortFunc(tasks, func(a, b *task) int { return cmp.Or(cmp.Compare(a.seq, b.seq), strings.Compare(a.id, b.id)) })
+		r.touched[id] = slices.Compact(tasks)
+	}
 	return sorted(ids)
 }
 
@@ -100,6 +110,15 @@ func (r *reconciler) records(do func(j *job)) {
 // run changes the ledger: what has ended goes first, so that it takes no room from what is
 // charged and held then. Where much changes, the sums of the queues above are made once in
 // the end, unless holds are to be found by room.
+// tasksOf returns the tasks of a job that may change: all, or those that a partial view says
+// something of. A view of one task is no more work in a job that has many.
+func (r *reconciler) tasksOf(j *job) iter.Seq[*task] {
+	if r.leaves(j.id) {
+		return slices.Values(r.touched[j.id])
+	}
+	return j.tasks()
+}
+
 func (r *reconciler) run() {
 	l := r.l
 	charge := func() {
@@ -166,7 +185,7 @@ func (r *reconciler) giveBack() {
 	l := r.l
 	r.records(func(j *job) {
 		var ended, again []*task
-		for t := range j.tasks() {
+		for t := range r.tasksOf(j) {
 			switch given, rolledBack := r.givesBack(t); {
 			case rolledBack && given:
 				again = append(again, t)
@@ -185,8 +204,8 @@ func (r *reconciler) giveBack() {
 		}
 		// Together, as by Rollback: none draws on what another gives back.
 		l.rollBack(again...)
-		for t := range j.tasks() {
-			if v := r.tasks[t.id]; t.state == taskCommitted && (v == nil && !r.leaves(j.id) || v != nil && v.class != classAllocated) {
+		for t := range r.tasksOf(j) {
+			if v := r.tasks[t.id]; l.tasks[t.id] == t && t.state == taskCommitted && (v == nil && !r.leaves(j.id) || v != nil && v.class != classAllocated) {
 				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: j.id, Task: t.id, Seq: t.seq})
 			}
 		}
@@ -469,17 +488,47 @@ func (r *reconciler) large() (large bool) {
 	l, sums := r.l, newRootSums(limitExact-1, r.partial)
 	if r.partial {
 		r.records(func(j *job) {
+			if r.stays(j) {
+				return
+			}
 			// The jobs that may change are summed up below, as they will be.
 			had := sums.tree(j.Queue)
 			j.Each(func(dim int32, allocated, held, _ int64) { had[dim] -= allocated + held })
 		})
 	}
 	for _, id := range r.ids {
+		if j := l.jobs[id]; j != nil && r.stays(j) {
+			for _, vt := range r.byID[id].tasksToCharge() {
+				add := func(dim int32, amount int64) { large = !sums.add(j.Queue, dim, amount) || large }
+				add(dimCPU, vt.req.use.CPU)
+				add(dimMemory, vt.req.use.Memory)
+				for i, card := range r.cards(vt, l.tasks[vt.req.id]) {
+					add(card, vt.req.use.Items[i].Amount)
+				}
+			}
+			continue
+		}
 		r.sumJob(l.jobs[id], r.byID[id], func(q *book.Queue, dim int32, amount int64) {
 			large = !sums.add(q, dim, amount) || large
 		})
 	}
 	return large
+}
+
+// stays reports whether a job stays where it is, but for the tasks of a partial view. These
+// then count beside what they are charged already: that is more than it will be, and no work
+// in a job that has many others.
+func (r *reconciler) stays(j *job) bool {
+	v := r.byID[j.id]
+	return r.leaves(j.id) && (v == nil || !v.moves || v.queue == queueName(j.Queue))
+}
+
+// tasksToCharge are the allocated tasks of a job in the view, which may be nil.
+func (v *sightJob) tasksToCharge() []*sightTask {
+	if v == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(v.tasks), func(vt *sightTask) bool { return vt.class != classAllocated })
 }
 
 // sumJob calls add with the most that a job can come to, in its queue. Either of j
