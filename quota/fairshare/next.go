@@ -114,14 +114,16 @@ func (t *Tree) rankPath(row int32) {
 	for {
 		before := b.best[row]
 		t.rankRow(row)
-		if row == 0 || before < 0 && b.best[row] < 0 {
-			return // it was out of the running before
+		if row == 0 {
+			return
 		}
 		parent := t.rows[row].parent
-		rounds, i := t.roundsOf(b.rounds, parent), int(t.rows[parent].children+t.shape.place[row])
-		for rounds[i] = b.entrant(row); i > 1; {
-			i /= 2
-			rounds[i] = b.better(rounds[2*i], rounds[2*i+1])
+		if before >= 0 || b.best[row] >= 0 {
+			rounds, i := t.roundsOf(b.rounds, parent), int(t.rows[parent].children+t.shape.place[row])
+			for rounds[i] = b.entrant(row); i > 1; {
+				i /= 2
+				rounds[i] = b.better(rounds[2*i], rounds[2*i+1])
+			}
 		}
 		row = parent
 	}

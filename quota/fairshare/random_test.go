@@ -403,7 +403,7 @@ func (p *pair) story() {
 
 // TestGolden compares random stories with the golden model.
 func TestGolden(t *testing.T) {
-	n := cmp.Or(testkit.Environment(t, "RESVEC_LONG", 0)*1_000_000, 2_000)
+	n := cmp.Or(testkit.Environment(t, "RESVEC_LONG", 0)*1_000_000, 4_000)
 	if testing.Short() {
 		n = min(n, 300)
 	}

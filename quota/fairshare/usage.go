@@ -170,9 +170,11 @@ func (t *Tree) setLeaf(leaf int32, j int, a, n, ask, wait int64) {
 // counts there. It ends where nothing changes any more: a queue that wants more than its
 // limit already makes no difference above it.
 func (t *Tree) addUp(row int32, j int, a, n, w int64) {
+	if row >= 0 && (a != 0 || n != 0 || w != 0) {
+		t.touch(row) // all above it are ranked with it
+	}
 	for ; row >= 0 && (a != 0 || n != 0 || w != 0); row = t.rows[row].parent {
 		t.save(row)
-		t.touch(row)
 		hasA, hasN, hasW, l := &t.used(row, allocated)[j], &t.used(row, fixed)[j], &t.used(row, wanted)[j], t.term(row, limit)[j]
 		before, bound := counted(*hasW, *hasA, l), min(*hasW, l)
 		*hasA += a
