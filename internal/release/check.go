@@ -45,6 +45,8 @@ func check(root string) error {
 		{"the packages that the documents get", c.gets},
 		{"a program for each package", c.packages},
 		{"a host keeps the versions that it has", func() error { return c.host(files["."]) }},
+		{"the licenses of the modules", c.licenses},
+		{"known vulnerabilities", c.vulnerabilities},
 		{"the example of device/nvml", c.driver},
 		{"go install of its command", c.install},
 		{"a scheduler with the plugin", c.scheduler},

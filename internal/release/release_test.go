@@ -215,3 +215,27 @@ func TestGuard(t *testing.T) {
 		t.Errorf("no proxy: %q, %v", empty, err)
 	}
 }
+
+// TestLicenses: what a text is, and that it is none if anything in it isn't allowed.
+func TestLicenses(t *testing.T) {
+	const (
+		apache = "Apache License\n Version 2.0, January 2004"
+		bsd2   = "Redistribution and use in source and binary\nforms, with or without modification"
+		bsd3   = bsd2 + "\n * Neither the name of Google Inc. nor the names of its\ncontributors"
+		mit    = "Permission is hereby granted, free of charge, to any\nperson obtaining"
+	)
+	for text, want := range map[string]string{
+		apache: "[Apache-2.0]", bsd2: "[BSD-2-Clause]", bsd3: "[BSD-3-Clause]", mit: "[MIT]", mit + "\n" + apache: "[Apache-2.0 MIT]",
+		"GNU GENERAL PUBLIC LICENSE": "[]", mit + " or the Mozilla Public License": "[]", "all rights reserved": "[]",
+	} {
+		if got := fmt.Sprint(licenses(text)); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if kinds, err := licensesOf("../.."); err != nil || fmt.Sprint(kinds) != "[Apache-2.0]" {
+		t.Error(kinds, err)
+	}
+	if _, err := licensesOf(t.TempDir()); err == nil {
+		t.Error("a module without a license is allowed")
+	}
+}
