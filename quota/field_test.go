@@ -181,3 +181,27 @@ func TestRestoreEmptyCardName(t *testing.T) {
 		}
 	}
 }
+
+// TestUnnamedMinResources: cards that nobody names are noted while nothing counts them.
+func TestUnnamedMinResources(t *testing.T) {
+	w := fleet(t, Config{}, "q", "A100:8 H100:8 cpu:100")
+	for _, c := range []struct {
+		what string
+		job  Job
+		want string
+	}{
+		{"nobody", Job{}, `quota: minResources: resource "nvidia.com/gpu": the amount is 1k, and no card is named: it counts when the job's annotation names cards, or its pods are there`},
+		{"the annotation", Job{Annotations: asks(`{"A100": 1}`)}, ""},
+		{"a pod", Job{Tasks: []Task{{ID: "t", Pod: podOf("A100", "gpu:1")}}}, ""},
+	} {
+		c.job.ID, c.job.Queue, c.job.MinResources = "j", "q", resourceList("gpu:1000")
+		_, notes, err := w.ResolveJob(c.job)
+		got := ""
+		if len(notes) > 0 && notes[0].IsNote() {
+			got = notes[0].Error()
+		}
+		if err != nil || got != c.want || len(notes) > 1 {
+			t.Errorf("%s: %v, %v", c.what, notes, err)
+		}
+	}
+}

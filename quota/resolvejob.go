@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/internal/quantity"
 	"github.com/resvec/resvec/quota/internal/book"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -245,6 +246,15 @@ func (b *jobBuilder) minResources() {
 	b.plainMin(cpu, mem)
 	m := &b.req.min
 	m.CPU, m.Memory = max(m.CPU-b.gatedCPU, 0), max(m.Memory-b.gatedMem, 0)
+	if b.hasCards {
+		return
+	}
+	// Nobody knows which cards these are, and so none is held for them.
+	for _, name := range slices.Sorted(maps.Keys(b.job.MinResources)) {
+		if q := b.job.MinResources[name]; q.Sign() > 0 && len(b.found.carried[name]) > 0 {
+			b.note(EntryError{Name: string(name), Code: codeUnnamedCards, Field: "minResources", Value: quantity.Text(q)})
+		}
+	}
 }
 
 // outputs adds to the min of a job what it needs in outputs: the sums over its tasks or, while
