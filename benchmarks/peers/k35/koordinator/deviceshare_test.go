@@ -119,7 +119,7 @@ func same(their map[v1alpha1.DeviceType]corev1.ResourceList, our []share.Require
 				return fmt.Errorf("%s: %d instances there, %d here", kind, count, need.Count)
 			}
 			for _, name := range resources {
-				q := total[name.Name()]
+				q := total[corev1.ResourceName(name.String())]
 				if each := q.Value() / need.Count; each != need.PerInstance[name] {
 					return fmt.Errorf("%s: %v of %s each there, %v here", kind, each, name, need.PerInstance[name])
 				}

@@ -98,7 +98,7 @@ func randomStrategy(r peer.Random) *config.ScoringStrategy {
 		strategy.Type = config.MostAllocated
 	}
 	for _, at := range r.Perm(len(resources))[:1+r.IntN(4)] {
-		strategy.Resources = append(strategy.Resources, kubeconfig.ResourceSpec{Name: string(resources[at].Name()), Weight: 1 + r.Int64N(100)})
+		strategy.Resources = append(strategy.Resources, kubeconfig.ResourceSpec{Name: resources[at].String(), Weight: 1 + r.Int64N(100)})
 	}
 	return strategy
 }
@@ -112,7 +112,7 @@ func amounts(r peer.Random, most int64) corev1.ResourceList {
 			if name == share.GPUMemory {
 				n <<= 30
 			}
-			list[name.Name()] = *resource.NewQuantity(n, resource.DecimalSI)
+			list[corev1.ResourceName(name.String())] = *resource.NewQuantity(n, resource.DecimalSI)
 		}
 	}
 	return list
