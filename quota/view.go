@@ -287,11 +287,13 @@ func (l *Ledger) lookAtMin(j *sightJob, v *Job, tasks []Task, rep *Report) error
 	job.Tasks = tasks
 	r, _, err := l.ResolveJob(job)
 	switch {
-	case isAmount(err):
+	case err != nil && !isAmount(err):
+		return err
+	case v.MinUnknown: // whatever it says stays unused
+		return nil
+	case err != nil:
 		rep.fail(v.ID, "", ReasonGetTaskRequestResourceFailed, err.Error())
 		return nil
-	case err != nil || v.MinUnknown:
-		return err
 	}
 	if r.invalid != "" {
 		rep.fail(v.ID, "", ReasonGetTaskRequestResourceFailed, r.invalid)
