@@ -75,48 +75,62 @@ type Options struct {
 // has aliases that make it too large, or a key that is no string: YAML 1.1 reads
 // yes, 010 and ~ as none.
 func Read(data []byte, o Options, r *Report) Value {
+	if roots := readRoots(data, 1, o, r); roots != nil {
+		return roots[0]
+	}
+	return Value{}
+}
+
+// readRoots returns the roots of at most so many documents, nil when they cannot be read.
+func readRoots(data []byte, most int, o Options, r *Report) (roots []Value) {
 	if o.MaxSize == 0 {
 		o.MaxSize = MaxSize
 	}
-	root, line, err := read(data, o.MaxSize)
+	nodes, line, err := read(data, o.MaxSize, most)
 	if err != nil {
 		r.cause, r.causeLine = err, line
-		return Value{}
+		return nil
 	}
-	s := &source{o, r, root, ""}
-	r.sources = append(r.sources, s)
-	return Value{s, root, ""}
+	for _, root := range nodes {
+		s := &source{o, r, root, ""}
+		r.sources = append(r.sources, s)
+		roots = append(roots, Value{s, root, ""})
+	}
+	return roots
 }
 
-// read returns the root of a document, or why there is none and in which line.
-func read(data []byte, limit int) (root *node, line int, err error) {
+// read returns the roots of documents, or why there are none and in which line.
+func read(data []byte, limit, most int) (roots []*node, line int, err error) {
 	if len(data) > limit {
 		return nil, 0, fmt.Errorf("%d bytes, more than %d", len(data), limit)
 	}
 	if !utf8.Valid(data) {
 		return nil, lineOf(data, func(r rune, size int) bool { return r == utf8.RuneError && size == 1 }), errors.New("not UTF-8")
 	}
-	tree, line, err := parse(data)
+	trees, line, err := parse(data, most)
 	if err != nil {
 		return nil, line, err
 	}
 	m := maker{room: maxGrowth * max(len(data), usualSize)}
-	root = m.value(tree, 0)
-	return root, m.line, m.err
+	for _, tree := range trees {
+		roots = append(roots, m.value(tree, 0))
+	}
+	return roots, m.line, m.err
 }
 
-// parse returns the value of the only document.
-func parse(data []byte) (only *yaml.Node, line int, err error) {
+// parse returns the values of documents that hold any.
+func parse(data []byte, most int) (values []*yaml.Node, line int, err error) {
+	isFirst := true
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var document yaml.Node
 		err := decoder.Decode(&document)
 		switch {
 		case errors.Is(err, io.EOF):
-			if only == nil || isNull(only) {
+			if len(values) == 0 {
 				return nil, 0, errEmpty
 			}
-			return only, 0, nil
+			return values, 0, nil
 		case err != nil:
 			line, err := fromLibrary(err, 1)
 			switch text := err.Error(); {
@@ -126,11 +140,15 @@ func parse(data []byte) (only *yaml.Node, line int, err error) {
 				line = lineOf(data, isControl)
 			}
 			return nil, line, err
-		case only == nil:
-			only = document.Content[0]
-		case !isNull(document.Content[0]):
-			return nil, document.Content[0].Line, errors.New("a second document")
 		}
+		value := document.Content[0]
+		switch isValue := !isNull(value); {
+		case isValue && most == 1 && !isFirst: // also behind an empty one
+			return nil, value.Line, errors.New("a second document")
+		case isValue:
+			values = append(values, value)
+		}
+		isFirst = false
 	}
 }
 

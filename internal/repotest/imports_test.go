@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 	"/internal/document": {
 		module + "/internal/decimal",
 		module + "/internal/fieldpath",
+		module + "/internal/quantity",
 		"go.yaml.in/yaml/v3",
 		"k8s.io/apimachinery/...",
 	},
@@ -160,7 +161,11 @@ var rooms = map[string][]string{
 	},
 	"/quota/fairshare": {
 		module + "/internal/decimal",
+		module + "/internal/document",
+		module + "/internal/quantity",
 		module + "/vector",
+		module + "/vectormap",
+		"k8s.io/apimachinery/...",
 	},
 	"/benchmarks": {},
 	"/benchmarks/internal/peer": {
