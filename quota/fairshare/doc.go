@@ -10,6 +10,8 @@
 //	err = tree.SetUsage(a, fairshare.Usage{Allocated: vector.ResourceVector{8}})
 //	id, err := tree.Wait(b, fairshare.Job{Request: vector.ResourceVector{4}})
 //
+// [ReadQueues] reads queues from objects of KAI, Volcano and Kueue.
+//
 // What should they have? [Tree.Divide] divides the total, exactly and in whole units, and
 // [Tree.Explain] says what bounds each share.
 //

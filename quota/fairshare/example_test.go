@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/quota/fairshare"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // Three teams share 12 GPUs through a day.
@@ -116,4 +117,57 @@ func Example() {
 	//   has  0, queue search: 0 of gpu: all it wants
 	// true false queue speech would have 8 of gpu, more than its share 7
 	// used: 1.76, 0.59
+}
+
+// A tree of the queues that kubectl prints.
+func ExampleReadQueues() {
+	text := []byte(`
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: vision}
+spec:
+  parentQueue: research
+  resources:
+    gpu: {quota: 2.5, limit: -1, overQuotaWeight: 1}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: research}
+spec:
+  resources:
+    gpu: {quota: 4, limit: 6}
+`)
+	names, err := fairshare.ResourceNames(text)
+	if err != nil {
+		panic(err)
+	}
+	m, err := vectormap.New(names, vectormap.Milli("nvidia.com/gpu")) // for half a card
+	if err != nil {
+		panic(err)
+	}
+	tree, err := fairshare.NewTree(m.Schema(), m.Len(), fairshare.Options{Rules: fairshare.KAI})
+	if err != nil {
+		panic(err)
+	}
+	read := func() error {
+		queues, err := fairshare.ReadQueues(text, m)
+		if err != nil {
+			return err
+		}
+		for _, q := range queues { // parents first
+			if _, _, err := tree.Set(q.Name, q.Queue); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := read(); err != nil {
+		panic(err)
+	}
+	for name, row := range tree.All() {
+		fmt.Println(name, tree.Parent(row) == 0)
+	}
+	// Output:
+	// research true
+	// vision false
 }
