@@ -349,22 +349,10 @@ func (r *reader) scale(column int) *big.Rat { return big.NewRat(r.m.Unit(column)
 // whole reads an amount, in units of a column where there is one. Absent and bad amounts are
 // otherwise.
 func (r *reader) whole(v document.Value, scale *big.Rat, otherwise float64, hasColumn bool) float64 {
-	if v.Kind() == document.Absent {
+	x, ok := r.scaled(v, scale)
+	switch {
+	case !ok || !hasColumn:
 		return otherwise
-	}
-	q, ok := v.Quantity()
-	if !ok {
-		return otherwise
-	}
-	if q.Sign() < 0 {
-		r.report.Fail(v.Invalid("must be 0 or more"))
-		return otherwise
-	}
-	if !hasColumn {
-		return otherwise
-	}
-	x, _ := new(big.Rat).SetString(q.AsDec().String())
-	switch x.Mul(x, scale); {
 	case !x.IsInt():
 		r.report.Fail(v.Invalid("must be a whole number of what its column counts"))
 	case x.Cmp(big.NewRat(tooLarge, 1)) >= 0:
@@ -376,13 +364,32 @@ func (r *reader) whole(v document.Value, scale *big.Rat, otherwise float64, hasC
 	return otherwise
 }
 
-// weight reads a weight.
+// weight reads a weight, which is 1 where it is bad.
 func (r *reader) weight(v document.Value) float64 {
-	n := r.whole(v, big.NewRat(1000, 1), 1000, true) / 1000
-	if n > 1e6 {
-		r.report.Fail(v.Invalid("must be at most 10^6"))
+	x, ok := r.scaled(v, big.NewRat(1000, 1))
+	if !ok {
+		return 1
 	}
-	return n
+	if !x.IsInt() || x.Cmp(big.NewRat(1e9, 1)) > 0 {
+		r.report.Fail(v.Invalid("must be a multiple of 0.001 from 0 to 10^6"))
+		return 1
+	}
+	thousandths, _ := x.Float64()
+	return thousandths / 1000
+}
+
+// scaled reads a quantity as a multiple of 1/scale. It is not ok where it is absent or bad.
+func (r *reader) scaled(v document.Value, scale *big.Rat) (x *big.Rat, ok bool) {
+	q, ok := v.Quantity()
+	if !ok {
+		return nil, false
+	}
+	if q.Sign() < 0 {
+		r.report.Fail(v.Invalid("must be 0 or more"))
+		return nil, false
+	}
+	x, ok = new(big.Rat).SetString(q.AsDec().String())
+	return x.Mul(x, scale), ok
 }
 
 // addTops adds the cohorts that are named and have no object, in the order of names, and

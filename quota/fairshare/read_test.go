@@ -196,8 +196,8 @@ func TestReadFaults(t *testing.T) {
 		{kai("{resources: {gpu: {limit: 9007199254740992}}}"), "below 2^53"},
 		{kai("{resources: {gpu: {quota: '1'}}}"), "must be a number, not a string"},
 		{kai("{resources: {gpu: {lendingLimit: -1}}}"), "lendingLimit: Invalid value: -1"},
-		{kai("{resources: {gpu: {overQuotaWeight: 0.0001}}}"), "overQuotaWeight: Invalid value: 0.0001"},
-		{kai("{resources: {gpu: {overQuotaWeight: 1000001}}}"), "overQuotaWeight: Invalid value: 1000001: must be at most 10^6"},
+		{kai("{resources: {gpu: {overQuotaWeight: 0.0001}}}"), "overQuotaWeight: Invalid value: 0.0001: must be a multiple of 0.001"},
+		{kai("{resources: {gpu: {overQuotaWeight: 1000001}}}"), "overQuotaWeight: Invalid value: 1000001: must be a multiple of 0.001 from 0 to 10^6"},
 		{kai("{resources: {tpu: {}}}"), `Queue[q].spec.resources.tpu: Unsupported value: "tpu"`},
 		{kai("{resources: {gpu: {quota: 2, limit: 1}}}"), "queue q: deserved: gpu: amount 2 is above the limit"},
 		{kai("{priority: 3000000000}"), "spec.priority: Invalid value: 3000000000: must be an integer of 32 bits"},
@@ -206,6 +206,7 @@ func TestReadFaults(t *testing.T) {
 		{kai("{}") + "---\n" + kai("{}"), `Queue[q].metadata.name: Duplicate value: "q"`},
 		{strings.Replace(kai("{}"), "name: q", "name: q, creationTimestamp: now", 1), "creationTimestamp: Invalid value: \"now\""},
 		{volcano("a", "{parent: b}") + volcano("b", "{parent: a}"), `Queue[a].spec.parent: Invalid value: "b"`},
+		{volcano("a", "{weight: 2000000}"), "queue a: weight"},
 		{volcano("a", "{weight: 0}"), "Queue[a].spec.weight: Invalid value: 0: must be at least 1"},
 		{volcano("a", "{deserved: {cpu: x}}"), "Queue[a].spec.deserved[\"cpu\"]: Invalid value: \"x\""},
 		{volcano("a", "{deserved: {cpu: 1, cpu: 2}}"), "Queue[a].spec.deserved[\"cpu\"]: Duplicate value: \"cpu\""},
@@ -225,6 +226,12 @@ func TestReadFaults(t *testing.T) {
 	m, err := vectormap.New(nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := ReadQueues([]byte(kueueQueues), m); err == nil || !strings.Contains(err.Error(), `ClusterQueue[a].spec.resourceGroups[0].flavors[1].resources[0].name: Duplicate value: "cpu"`) {
+		t.Errorf("two flavors in one column: %v", err)
+	}
+	if queues, err := ReadQueues([]byte(`{"apiVersion": "v1", "kind": "List", "items": []}`), m); len(queues) > 0 || err != nil {
+		t.Errorf("an empty list: %v, %v", queues, err)
 	}
 	_, err = ReadQueues([]byte(volcano("a", "{weight: 0, capability: {example.com/fpga: 1}}")), m)
 	var list utilerrors.Aggregate
