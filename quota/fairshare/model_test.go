@@ -969,7 +969,7 @@ func (c *modelClaim) order(candidates []modelVictim, enough func(taken []modelVi
 	if !ok {
 		return taken, nil, false
 	}
-	for i := len(c.taken) - 2; i >= 0; i-- {
+	for i := len(c.taken) - 1; i >= 0; i-- { // the last one too: the caller may have taken more than it needs
 		if enough(slices.Concat(c.taken[:i], c.taken[i+1:])) {
 			c.give(c.taken[i], 1)
 			c.taken = slices.Delete(slices.Clone(c.taken), i, i+1)

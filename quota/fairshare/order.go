@@ -24,6 +24,9 @@ type order struct {
 // greatest measure that has candidates left below it. A candidate that is refused is passed
 // over, by Kueue's rules until the second round.
 //
+// What it yields has the columns of the tree. For a packer of nodes with other columns, let
+// Node be an index of the host's, and yield from a loop of your own what that pod releases.
+//
 // Candidates of one leaf are asked in the order of the list. It is not read again after the
 // loop; [Claim.Taken] says which were taken.
 func (c *Claim) Victims(candidates []Victim) iter.Seq2[int, vector.ResourceVector] {

@@ -21,13 +21,13 @@ type pair struct {
 	m     *model
 	names []string
 	cols  int
-	scale int // amounts are below it
+	scale int64 // amounts are below it
 }
 
 func newPair(t *testing.T, seed uint64) *pair {
 	p := &pair{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 7))}
 	p.cols = 1 + p.r.IntN(3)
-	p.scale = []int{2, 5, 12, 40, 1 << 45}[p.r.IntN(5)]
+	p.scale = []int64{2, 5, 12, 40, 1 << 45}[p.r.IntN(5)]
 	o := Options{
 		Rules: Rules(p.r.IntN(4)), ByWeight: p.r.IntN(4) == 0, Scale: p.r.IntN(3) == 0,
 		History: []float64{0, 0, 0.25, 1, 3.7}[p.r.IntN(5)], Multiplier: []float64{0, 1, 1.5}[p.r.IntN(3)],
@@ -70,7 +70,7 @@ func (p *pair) vector(infinite int) vector.ResourceVector {
 		if p.r.IntN(10) < infinite {
 			v[j] = math.Inf(1)
 		} else if p.r.IntN(3) > 0 {
-			v[j] = float64(p.r.IntN(p.scale))
+			v[j] = float64(p.r.Int64N(p.scale))
 		}
 	}
 	return v
@@ -249,7 +249,7 @@ func (p *pair) candidates() (list []Victim, model []modelVictim) {
 		v := make(vector.ResourceVector, p.cols)
 		for j := range v {
 			if most := left[q.name][j]; most > 0 {
-				v[j] = min(most, float64(p.r.IntN(p.scale)))
+				v[j] = min(most, float64(p.r.Int64N(p.scale)))
 				left[q.name][j] -= v[j]
 			}
 		}

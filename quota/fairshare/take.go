@@ -22,10 +22,14 @@ type Victim struct {
 //	for node, amounts := range claim.Victims(running) { // in the order of the rules
 //		if free = free + amounts; job fits { break }
 //	}
-//	why, ok = claim.Keep(func(i int) bool { return the job fits without running[i] })
+//	if job fits { // the rules know nothing of room
+//		why, ok = claim.Keep(func(i int) bool { return the job fits without running[i] })
+//	} else {
+//		claim.Drop()
+//	}
 //
-// After Begin, end with Keep or Drop; until then nothing else may change the tree. Several
-// claims may take turns. Nothing allocates once a claim has grown.
+// After Begin, end with Keep or Drop. Until then neither the host nor another claim may
+// change the tree: what they change may be lost. Nothing allocates once a claim has grown.
 type Claim struct {
 	t             *Tree
 	leaf          int32
@@ -58,8 +62,10 @@ type taken struct {
 // NewClaim returns a claim on a tree that asks for nothing yet.
 func NewClaim(t *Tree) *Claim { return &Claim{t: t} }
 
-// Begin begins to ask for a job of a leaf. ok is false when it may take from nobody, and why
-// says so; then there is nothing to keep or drop. The error is the one of [Tree.Assume].
+// Begin begins to ask for a job of a leaf. ok is false when the rules refuse the job itself,
+// whoever would give, and why says so; then there is nothing to keep or drop. By KAI's and
+// Volcano's rules that can be. By the others a job may find that each victim is refused:
+// [Claim.May] says why. The error is the one of [Tree.Assume].
 //
 // Shares are those of the last Divide. A claim that is still open is dropped.
 func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
@@ -413,9 +419,10 @@ func (c *Claim) askLeximin(a, b int32) Refusal {
 	return Refusal{}
 }
 
-// Keep ends the claim. It asks for each victim, from the last but one to the first, whether
-// it can be spared, with its index in the list of [Claim.Victims] or [Claim.TakeAll], and
-// gives it back if so; nil spares none. Then the rules have the last word on those that are
+// Keep ends the claim. It asks for each victim, from the last to the first, whether it can be
+// spared, with its index in the list of [Claim.Victims] or [Claim.TakeAll], and gives it back
+// if so; nil spares none. A search that bisects takes more than the prefix that it finds, so
+// even the last may be spared. Then the rules have the last word on those that are
 // left: if they refuse, all are given back, and why says so. Otherwise the queues of the
 // victims have what is left to them, and the job may be assumed or admitted.
 func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
@@ -423,7 +430,7 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 		panic("fairshare: claim that has not begun")
 	}
 	cols := c.t.cols
-	for i := len(c.taken) - 2; i >= 0 && spare != nil; i-- {
+	for i := len(c.taken) - 1; i >= 0 && spare != nil; i-- {
 		x := c.taken[i]
 		if !spare(int(x.index)) {
 			continue
