@@ -16,12 +16,12 @@ func (t *Tree) Divide() {
 	t.sumHistory()
 	s := &t.stale
 	if s.isAll {
-		s.clear()
 		for _, row := range t.shape.order {
 			if row == 0 || t.rows[row].children > 0 {
 				t.divideRow(row, nil)
 			}
 		}
+		s.clear() // only now: else shares that change here would count as stale the next time
 		return
 	}
 	// A share that changes makes the division below it stale, one level further down.

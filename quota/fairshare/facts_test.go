@@ -324,3 +324,70 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// The least priority has no negative, and is served last all the same.
+func TestLeastPriorityIsServedLast(t *testing.T) {
+	one := vector.ResourceVector{1}
+	for _, rules := range []Rules{Leximin, KAI, Volcano} {
+		tree := flat(t, 10, Options{Rules: rules}, queueOf{"a", 0, inf, 1, 10, math.MinInt64}, queueOf{"b", 0, inf, 1, 10, 0})
+		for row := 1; row <= 2; row++ {
+			_, err := tree.Wait(row, Job{Request: one})
+			must(t, err)
+		}
+		// Saturations are the same only if the shares are.
+		copy(tree.shared(1, share), tree.shared(2, share))
+		if leaf, _, _ := tree.Next(); leaf != 2 {
+			t.Errorf("rules %d: row %d is served first", rules, leaf)
+		}
+	}
+	tree := flat(t, 10, Options{Rules: Kueue}, queueOf{"a", 5, inf, 1, 0, 0}, queueOf{"b", 5, inf, 1, 0, 0})
+	least := int64(math.MinInt64)
+	_, err := tree.Wait(1, Job{Request: one, Priority: &least})
+	must(t, err)
+	_, err = tree.Wait(2, Job{Request: one})
+	must(t, err)
+	if leaf, _, _ := tree.Next(); leaf != 2 {
+		t.Errorf("Kueue: row %d is served first", leaf)
+	}
+}
+
+// A candidate that is of no leaf is passed over, and doesn't end the search.
+func TestCandidateOfAParent(t *testing.T) {
+	tree := flat(t, 4, Options{}, queueOf{"a", 0, inf, 1, 0, 0}, queueOf{"b", 0, inf, 1, 0, 0}, queueOf{"c", 0, inf, 1, 0, 0})
+	x, _, err := tree.Set("x", Queue{Parent: "a"})
+	must(t, err)
+	must(t, tree.SetUsage(x, Usage{Allocated: vector.ResourceVector{9}})) // a is the worst
+	must(t, tree.SetUsage(2, Usage{Allocated: vector.ResourceVector{3}}))
+	must(t, tree.SetUsage(3, Usage{Wanted: vector.ResourceVector{2}}))
+	tree.Divide()
+	one := vector.ResourceVector{1}
+	claim := NewClaim(tree)
+	_, ok, err := claim.Begin(3, Job{Request: one})
+	must(t, err)
+	if !ok {
+		t.Fatal("may take from nobody")
+	}
+	for range claim.Victims([]Victim{{Queue: 0, Amounts: one}, {Queue: 1, Amounts: one}, {Queue: 2, Amounts: one}}) {
+	}
+	if got := claim.Taken(nil); !slices.Equal(got, []int{2}) {
+		t.Errorf("taken %v, want the one of b", got)
+	}
+	claim.Drop()
+}
+
+// What a division of everything has changed is divided, too: the next has nothing to do.
+func TestDivideLeavesNothingToDo(t *testing.T) {
+	tree := flat(t, 4, Options{}, queueOf{"a", 0, inf, 1, 0, 0})
+	x, _, err := tree.Set("x", Queue{Parent: "a"})
+	must(t, err)
+	must(t, tree.SetUsage(x, Usage{Wanted: vector.ResourceVector{3}}))
+	tree.Divide()
+	if tree.Share(nil, x)[0] != 3 {
+		t.Errorf("share %v", tree.Share(nil, x))
+	}
+	for depth, rows := range tree.stale.rows {
+		if len(rows) > 0 {
+			t.Errorf("stale at depth %d: %v", depth, rows)
+		}
+	}
+}

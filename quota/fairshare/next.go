@@ -41,7 +41,7 @@ type bracket struct {
 // for a part leave it 0.
 type key struct {
 	class         int   // KAI: over its share, then over what it deserves; Kueue: borrows
-	priority      int64 // negated, as all priorities here
+	priority      int64 // its complement, as of all priorities here: the least one has no negative
 	unentitled    int   // KAI: wants a column in which it is entitled to nothing
 	first, second Ratio
 	undeserving   int   // Volcano
@@ -178,7 +178,7 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 	switch t.options.Rules {
 	case Leximin:
 		k.first, k.second = t.saturation(row, wants, 1), t.saturation(row, nil, 1)
-		k.last = -t.rows[row].priority
+		k.last = ^t.rows[row].priority
 	case KAI:
 		// Who is above its share in every column waits; who stays within what it deserves, even
 		// with the job, goes first, before any priority.
@@ -196,11 +196,11 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 		if !isWithin {
 			k.class++
 		}
-		k.priority = -t.rows[row].priority
+		k.priority = ^t.rows[row].priority
 		k.first, k.second = t.kaiShare(row, wants), t.kaiShare(row, nil)
 	case Volcano:
 		// The job doesn't count: only what queues have already.
-		k.priority = -t.rows[row].priority
+		k.priority = ^t.rows[row].priority
 		k.first = t.volcanoShare(row)
 		k.undeserving = 1
 		for j := range t.cols {
@@ -217,6 +217,6 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 			}
 		}
 		k.first = t.borrowing(row, leaf, wants)
-		k.last, k.age = -t.priorityOf(&t.line.jobs[id]), t.ageOf(&t.line.jobs[id])
+		k.last, k.age = ^t.priorityOf(&t.line.jobs[id]), t.ageOf(&t.line.jobs[id])
 	}
 }

@@ -50,8 +50,10 @@ func (c *Claim) offer(candidates []Victim, yield func(int, vector.ResourceVector
 		o.first[i] = -1
 	}
 	for i, v := range candidates {
-		t.checked(v.Queue)
-		o.push(int32(v.Queue), int32(i))
+		// Only leaves give. A parent among them would look like a queue with candidates left.
+		if leaf := t.checked(v.Queue); leaf > 0 && t.rows[leaf].children == 0 {
+			o.push(leaf, int32(i))
+		}
 	}
 	for {
 		for _, leaf := range o.leaves {
