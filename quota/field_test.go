@@ -58,7 +58,7 @@ func TestLeafWithoutQuota(t *testing.T) {
 func TestFaultyQuotaNamesCards(t *testing.T) {
 	var cfg Config
 	specs := []QueueSpec{{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A100": 4, "H100": "2"}`}}}
-	m, err := NewMap(cfg.ReadableCards(specs))
+	m, err := NewMap(cfg.NamedCards(specs))
 	if err != nil {
 		t.Fatal(err)
 	}

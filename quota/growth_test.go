@@ -394,7 +394,7 @@ func builds(t *testing.T, cfg Config, cards []string, spec QueueSpec, faults int
 		if err != nil || len(found) != faults {
 			t.Errorf("%d faults, want %d; %v", len(found), faults, err)
 		}
-		cfg.ReadableCards([]QueueSpec{spec})
+		cfg.NamedCards([]QueueSpec{spec})
 	}
 }
 

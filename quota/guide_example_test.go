@@ -70,7 +70,7 @@ func Example() {
 			"nvidia.com/gpu": resource.MustParse("8"), // cards are not limited here
 		},
 	}}
-	m, err := quota.NewMap(slices.Concat(catalog.Cards(), cfg.ReadableCards(specs)))
+	m, err := quota.NewMap(slices.Concat(catalog.Cards(), cfg.NamedCards(specs)))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -105,9 +105,9 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	return q, b.faults, nil
 }
 
-// ReadableCards returns the cards that queues name, sorted, for [NewMap]: also those of
+// NamedCards returns the cards that queues name, sorted, for [NewMap]: also those of
 // entries with faults, which BuildQueue reports, so that refusals can say what is wrong.
-func (c *Config) ReadableCards(specs []QueueSpec) []string {
+func (c *Config) NamedCards(specs []QueueSpec) []string {
 	names := map[string]bool{}
 	main := cmp.Or(c.Keys.Quota, QuotaAnnotation)
 	for i := range specs {

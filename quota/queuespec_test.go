@@ -129,7 +129,7 @@ func TestCheckCards(t *testing.T) {
 	}
 	var cfg Config
 	specs := []QueueSpec{{Cards: cards}, {Cards: map[string]int64{"C": 0}, Annotations: map[string]string{QuotaAnnotation: `{"D":1}`}}}
-	if got, want := cfg.ReadableCards(specs), []string{"A", "B", "C"}; !slices.Equal(got, want) {
+	if got, want := cfg.NamedCards(specs), []string{"A", "B", "C"}; !slices.Equal(got, want) {
 		t.Errorf("cards %q, want %q", got, want)
 	}
 	m, err := NewMap([]string{"A"})
@@ -182,7 +182,7 @@ func TestDenied(t *testing.T) {
 func TestVerbatimNames(t *testing.T) {
 	cfg := Config{FailToZero: true}
 	spec := QueueSpec{Name: "q", Annotations: quotaOf(`{"":1,"A":2," ":3,"A|B":4,"\ud800":5,"C":-1}`)}
-	m, err := NewMap(cfg.ReadableCards([]QueueSpec{spec}))
+	m, err := NewMap(cfg.NamedCards([]QueueSpec{spec}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestBuildQueueErrors(t *testing.T) {
 			t.Errorf("%+v: %v", c.spec, err)
 		}
 	}
-	if got := cfg.ReadableCards([]QueueSpec{{Annotations: map[string]string{QuotaAnnotation: `{"B":1,"A":2}`}}, {}}); !slices.Equal(got, []string{"A", "B"}) {
+	if got := cfg.NamedCards([]QueueSpec{{Annotations: map[string]string{QuotaAnnotation: `{"B":1,"A":2}`}}, {}}); !slices.Equal(got, []string{"A", "B"}) {
 		t.Errorf("cards %v", got)
 	}
 }

@@ -40,7 +40,7 @@ func newLedger(cfg quota.Config, nodes []corev1.Node, specs []quota.QueueSpec) (
 		return nil, err
 	}
 	catalog := inventory.Catalog()
-	m, err := quota.NewMap(slices.Concat(catalog.Cards(), cfg.ReadableCards(specs)))
+	m, err := quota.NewMap(slices.Concat(catalog.Cards(), cfg.NamedCards(specs)))
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err = ledger.ExtendMap(how.ReadableCards(cfg.queues))
+	m, err = ledger.ExtendMap(how.NamedCards(cfg.queues))
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (c *Config) Validate(path *field.Path) field.ErrorList {
 // account returns the ledger of the queues, without cards of nodes.
 func (c *Config) account() (*quota.Ledger, error) {
 	cfg, specs := c.ledger(), c.specs()
-	m, err := quota.NewMap(cfg.ReadableCards(specs))
+	m, err := quota.NewMap(cfg.NamedCards(specs))
 	if err != nil {
 		return nil, err
 	}
