@@ -309,7 +309,7 @@ func BenchmarkAllocatableBatch(b *testing.B) {
 	b.ReportMetric(1e9/float64(fastest), "best-decisions/s")
 }
 
-// BenchmarkEnqueueableBatch decides on 10,000 jobs that wait in 10,000 queues beside
+// BenchmarkEnqueueableBatch decides on 10,000 jobs that wait in 10,000 queues with
 // 100,000 reservations; three of ten ask for lists of alternatives, every second one
 // for more than there is. The batch and a loop over Enqueueable take turns, each of so many
 // rounds on end; the metrics are of the fastest turns. An operation is a turn of both.
@@ -361,7 +361,7 @@ func BenchmarkEnqueueableBatch(b *testing.B) {
 
 // BenchmarkReserveCommitRelease replaces the oldest of 100,000 live reservations by
 // new ones, and commits and releases a task of each, 1,000 at a time. The handles
-// are made beside the clock.
+// are made outside of the measured time.
 func BenchmarkReserveCommitRelease(b *testing.B) {
 	const block = 1000
 	w := newBenchWorld(0)

@@ -76,7 +76,7 @@ func TestBuildQueue(t *testing.T) {
 			capability: "A 1000, H200 2000", guarantee: "A 1000, H200 2000", deserved: "A 1000, H200 2000",
 		},
 		{
-			name:       "cards beside other annotations",
+			name:       "cards with other annotations",
 			keys:       Keys{Deserved: "d"},
 			spec:       QueueSpec{Annotations: map[string]string{"d": `{"B":1}`}, Cards: map[string]int64{"A": 3}},
 			capability: "A 3000", guarantee: "A 3000", deserved: "B 1000",

@@ -516,7 +516,7 @@ func (r *reconciler) large() (large bool) {
 }
 
 // stays reports whether a job stays where it is, but for the tasks of a partial view. These
-// then count beside what they are charged already: that is more than it will be, and no work
+// then count on top of what they are charged already: that is more than it will be, and no work
 // in a job that has many others.
 func (r *reconciler) stays(j *job) bool {
 	v := r.byID[j.id]

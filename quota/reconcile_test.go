@@ -450,7 +450,7 @@ func TestReconcilePartial(t *testing.T) {
 	w.want(w.reconcile("k@r; 7 Pending A:1"), "released n/9 o/8")
 }
 
-// TestReconcilePartialLarge: what runs is charged, also beside more than a sum should come to.
+// TestReconcilePartialLarge: what runs is charged, also on top of more than a sum should come to.
 func TestReconcilePartialLarge(t *testing.T) {
 	w := gpus(t, Config{}, "org", "cpu:4", "q < org", "cpu:4", "r < org", "cpu:4")
 	w.reconcile("j@q; 1 Running@a cpu:5000000000000")

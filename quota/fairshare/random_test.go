@@ -353,7 +353,7 @@ func (p *pair) reclaim() {
 	}
 }
 
-// story tells one.
+// story makes one random story and compares it.
 func (p *pair) story() {
 	for range 2 + p.r.IntN(5) {
 		p.change()
