@@ -135,7 +135,7 @@ func (c *checker) vulnerabilities() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w: the database can't be reached (%w): before a release run go run %s ./...", errNotChecked, err, govulncheck)
+		return fmt.Errorf("%w: the database can't be reached (%w): before a release run \"go run %s ./...\"", errNotChecked, err, govulncheck)
 	}
 	_, err = output(c.root, nil, "go", "run", govulncheck, "./...")
 	return err
