@@ -83,7 +83,7 @@ func TestTotalsAreThoseOfKubernetes(t *testing.T) {
 		o := podresource.PodResourcesOptions{
 			UseStatusResources:                             opts.UseStatusResources,
 			SkipPodLevelResources:                          opts.SkipPodLevelResources,
-			InPlacePodLevelResourcesVerticalScalingEnabled: true,
+			InPlacePodLevelResourcesVerticalScalingEnabled: !opts.SkipPodLevelResources,
 		}
 		if opts.KubeScoringDefaults {
 			missing := scoringDefaults()

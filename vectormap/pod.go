@@ -154,7 +154,7 @@ func totalOf(pod *corev1.Pod, o podresource.PodResourcesOptions) corev1.Resource
 	}
 	// A status has amounts of the whole pod only where the kubelet resizes these, so
 	// there is no second switch.
-	o.InPlacePodLevelResourcesVerticalScalingEnabled = o.UseStatusResources
+	o.InPlacePodLevelResourcesVerticalScalingEnabled = o.UseStatusResources && !o.SkipPodLevelResources
 	return podresource.PodRequests(pod, o)
 }
 

@@ -65,8 +65,10 @@ func TestPodRequest(t *testing.T) {
 			Resources:  &corev1.ResourceRequirements{Requests: rl("cpu", "4")},
 			Overhead:   rl("cpu", "250m"),
 		})
-		p.Status.AllocatedResources = rl("cpu", "6")
-		p.Status.Resources = &corev1.ResourceRequirements{Requests: rl("cpu", "5")}
+		has := rl("cpu", "1", "memory", "1Gi")
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", AllocatedResources: has, Resources: &corev1.ResourceRequirements{Requests: has}}}
+		p.Status.AllocatedResources = rl("cpu", "6", "memory", "1Gi")
+		p.Status.Resources = &corev1.ResourceRequirements{Requests: rl("cpu", "5", "memory", "1Gi")}
 		p.Status.Conditions = conditions
 		return p
 	}
