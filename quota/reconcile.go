@@ -107,9 +107,6 @@ func (r *reconciler) records(do func(j *job)) {
 	}
 }
 
-// run changes the ledger: what has ended goes first, so that it takes no room from what is
-// charged and held then. Where much changes, the sums of the queues above are made once in
-// the end, unless holds are to be found by room.
 // tasksOf returns the tasks of a job that may change: all, or those that a partial view says
 // something of. A view of one task is no more work in a job that has many.
 func (r *reconciler) tasksOf(j *job) iter.Seq[*task] {
@@ -119,6 +116,9 @@ func (r *reconciler) tasksOf(j *job) iter.Seq[*task] {
 	return j.tasks()
 }
 
+// run changes the ledger: what has ended goes first, so that it takes no room from what is
+// charged and held then. Where much changes, the sums of the queues above are made once in
+// the end, unless holds are to be found by room.
 func (r *reconciler) run() {
 	l := r.l
 	charge := func() {
@@ -256,11 +256,7 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 	l := r.l
 	var wrong []*task
 	var missing []*sightTask
-	was := map[*sightTask]*task{} // of missing, that are wrong
-	for _, vt := range v.tasks {
-		if vt.class != classAllocated || r.gone[vt.req.id] {
-			continue
-		}
+	for vt := range r.allocated(v) {
 		t := l.tasks[vt.req.id]
 		vt.cards = r.cards(vt, t)
 		if t != nil {
@@ -271,14 +267,14 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 				}
 				continue
 			}
-			wrong, was[vt] = append(wrong, t), t
+			wrong, vt.was = append(wrong, t), t
 		}
 		missing = append(missing, vt)
 	}
 	l.rollBack(wrong...)
 	for _, vt := range missing {
 		var is book.Answer
-		switch t := was[vt]; {
+		switch t := vt.was; {
 		case r.careful && !book.MayForce(&is, &q.Queue, &vt.req.use, vt.cards):
 			var a Answer
 			l.fillTask(&a, &is, vt.req, &q.Queue)
@@ -294,6 +290,20 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 			r.did(&r.rep.Imported, v.id, vt.req.id)
 		}
 		r.charge(q, vt)
+	}
+}
+
+// allocated returns the tasks of a job in the view, which may be nil, that are to be charged.
+func (r *reconciler) allocated(v *sightJob) iter.Seq[*sightTask] {
+	return func(yield func(*sightTask) bool) {
+		if v == nil {
+			return
+		}
+		for _, vt := range v.tasks {
+			if vt.class == classAllocated && !r.gone[vt.req.id] && !yield(vt) {
+				return
+			}
+		}
 	}
 }
 
@@ -498,7 +508,7 @@ func (r *reconciler) large() (large bool) {
 	}
 	for _, id := range r.ids {
 		if j := l.jobs[id]; j != nil && r.stays(j) {
-			for _, vt := range r.byID[id].tasksToCharge() {
+			for vt := range r.allocated(r.byID[id]) {
 				add := func(dim int32, amount int64) { large = !sums.add(j.Queue, dim, amount) || large }
 				add(dimCPU, vt.req.use.CPU)
 				add(dimMemory, vt.req.use.Memory)
@@ -521,14 +531,6 @@ func (r *reconciler) large() (large bool) {
 func (r *reconciler) stays(j *job) bool {
 	v := r.byID[j.id]
 	return r.leaves(j.id) && (v == nil || !v.moves || v.queue == queueName(j.Queue))
-}
-
-// tasksToCharge are the allocated tasks of a job in the view, which may be nil.
-func (v *sightJob) tasksToCharge() []*sightTask {
-	if v == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(v.tasks), func(vt *sightTask) bool { return vt.class != classAllocated })
 }
 
 // sumJob calls add with the most that a job can come to, in its queue. Either of j
@@ -560,12 +562,10 @@ func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *book.Queue, dim int
 	}
 	var needs *book.Min
 	if v != nil && !lost {
-		for _, vt := range v.tasks {
-			if vt.class == classAllocated && !r.gone[vt.req.id] {
-				cpu, mem = book.AddSaturated(cpu, vt.req.use.CPU), book.AddSaturated(mem, vt.req.use.Memory)
-				for i, card := range r.cards(vt, l.tasks[vt.req.id]) {
-					add(q, card, vt.req.use.Items[i].Amount)
-				}
+		for vt := range r.allocated(v) {
+			cpu, mem = book.AddSaturated(cpu, vt.req.use.CPU), book.AddSaturated(mem, vt.req.use.Memory)
+			for i, card := range r.cards(vt, l.tasks[vt.req.id]) {
+				add(q, card, vt.req.use.Items[i].Amount)
 			}
 		}
 		if v.min != nil && v.phase != PhasePending { // a job that waits to be admitted has no holds
