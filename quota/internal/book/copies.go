@@ -50,11 +50,7 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 	for {
 		var p Plan
 		if !MayReserve(&f.Next, q, m, nil, &p) {
-			items := make([]*Alternatives, len(m.Items))
-			for i := range items {
-				items[i] = m.Items[i].Alts
-			}
-			f.endless(q, m.CPU, m.Memory, items)
+			f.endless(q, m.CPU, m.Memory, len(m.Items), func(i int) *Alternatives { return m.Items[i].Alts })
 			return f
 		}
 		p.add(CPU, m.CPU)
@@ -94,17 +90,19 @@ func (q *Queue) floorRepeats(s pending) int64 {
 const fewCopies = 1 << 10
 
 // endless forgets what stopped many copies, unless there is a limit that would have, too:
-// of cpu, of memory, or of all alternatives of an item.
-func (f *Copies) endless(q *Queue, cpu, mem int64, items []*Alternatives) {
+// of cpu, of memory, or of all alternatives of one of the n items.
+func (f *Copies) endless(q *Queue, cpu, mem int64, n int, alternatives func(i int) *Alternatives) {
 	if f.Next.OK() || f.N < fewCopies {
 		return
 	}
 	limited := func(dim int32) bool { return q.floorRoom(dim, nil, nil).amount != Unlimited }
-	if cpu > 0 && limited(CPU) || mem > 0 && limited(Memory) ||
-		slices.ContainsFunc(items, func(alts *Alternatives) bool {
-			return !slices.ContainsFunc(alts.Cards, func(card int32) bool { return !limited(card) })
-		}) {
+	if cpu > 0 && limited(CPU) || mem > 0 && limited(Memory) {
 		return
+	}
+	for i := range n {
+		if !slices.ContainsFunc(alternatives(i).Cards, func(card int32) bool { return !limited(card) }) {
+			return
+		}
 	}
 	f.N = Unlimited
 	f.Next.begin()
@@ -117,11 +115,7 @@ func (f *Copies) endless(q *Queue, cpu, mem int64, items []*Alternatives) {
 func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) {
 	c := copier{q: q, job: j, anyMix: anyMix, use: u, cards: cards}
 	defer func() {
-		items := make([]*Alternatives, len(u.Items))
-		for i := range items {
-			items[i] = u.Items[i].Alts
-		}
-		f.endless(q, u.CPU, u.Memory, items)
+		f.endless(q, u.CPU, u.Memory, len(u.Items), func(i int) *Alternatives { return u.Items[i].Alts })
 	}()
 	first := c.trial()
 	if q.Admits() == Yes {
