@@ -132,16 +132,22 @@ func (t *Tree) measure(row int32, more []int64) Ratio {
 	case KAI:
 		return t.kaiShare(row, more)
 	case Volcano:
-		return t.volcanoShare(row)
+		most, _ := t.volcanoShare(row)
+		return most
 	case Kueue:
-		return t.borrowing(row, row, more)
+		return t.borrowing(row, row, more, 1)
 	}
 	return t.saturation(row, more, 1)
 }
 
 // saturation returns the greatest allocated/share, with sign times more allocated.
-func (t *Tree) saturation(row int32, more []int64, sign int64) (most Ratio) {
-	has, gets := t.used(row, allocated), t.shared(row, share)
+func (t *Tree) saturation(row int32, more []int64, sign int64) Ratio {
+	return t.saturationOf(row, t.used(row, allocated), more, sign)
+}
+
+// saturationOf is saturation if the row had these amounts.
+func (t *Tree) saturationOf(row int32, has, more []int64, sign int64) (most Ratio) {
+	gets := t.shared(row, share)
 	for j, a := range has {
 		if more != nil {
 			a += sign * more[j]
@@ -189,9 +195,9 @@ func (t *Tree) deserves(row int32, j int) int64 {
 	return max(t.term(row, deserved)[j], t.term(row, guarantee)[j])
 }
 
-// volcanoShare returns the greatest allocated/deserved.
-func (t *Tree) volcanoShare(row int32) (most Ratio) {
-	nothing := true
+// volcanoShare returns the greatest allocated/deserved, and whether nothing is deserved.
+func (t *Tree) volcanoShare(row int32) (most Ratio, nothing bool) {
+	nothing = true
 	for j, a := range t.used(row, allocated) {
 		if d := t.deserves(row, j); d > 0 {
 			nothing = false
@@ -199,9 +205,9 @@ func (t *Tree) volcanoShare(row int32) (most Ratio) {
 		}
 	}
 	if nothing {
-		return Ratio{num: 1, den: 1}
+		return Ratio{num: 1, den: 1}, true
 	}
-	return most
+	return most, false
 }
 
 // lends is what queues lend each other by Kueue's rules, a number per row and column.
@@ -306,8 +312,8 @@ func (t *Tree) borrows(row, leaf int32, j int, more int64) bool {
 	return t.shape.depth[row] > 1 && t.chargedWith(row, leaf, j, more) > t.shape.lends.quota[int(row)*t.cols+j]
 }
 
-// borrowing returns the borrowing of a queue if a leaf, it or below it, had more.
-func (t *Tree) borrowing(row, leaf int32, more []int64) (most Ratio) {
+// borrowing returns the borrowing of a queue if a leaf, it or below it, had sign times more.
+func (t *Tree) borrowing(row, leaf int32, more []int64, sign int64) (most Ratio) {
 	if t.shape.depth[row] < 2 {
 		return Ratio{}
 	}
@@ -317,7 +323,7 @@ func (t *Tree) borrowing(row, leaf int32, more []int64) (most Ratio) {
 		for _, j := range group {
 			m := int64(0)
 			if more != nil {
-				m = more[j]
+				m = sign * more[j]
 			}
 			x += beyond(t.chargedWith(row, leaf, j, m), t.shape.lends.quota[int(row)*t.cols+j])
 			y = sum(y, t.shape.lends.lendable[parent*t.cols+j])

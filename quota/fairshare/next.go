@@ -201,12 +201,9 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 	case Volcano:
 		// The job doesn't count: only what queues have already.
 		k.priority = ^t.rows[row].priority
-		k.first = t.volcanoShare(row)
-		k.undeserving = 1
-		for j := range t.cols {
-			if t.deserves(row, j) > 0 {
-				k.undeserving = 0
-			}
+		var nothing bool
+		if k.first, nothing = t.volcanoShare(row); nothing {
+			k.undeserving = 1
 		}
 	case Kueue:
 		// To use what one owns comes before borrowing. The job's priority and age decide only
@@ -216,7 +213,7 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 				k.class = 1
 			}
 		}
-		k.first = t.borrowing(row, leaf, wants)
+		k.first = t.borrowing(row, leaf, wants, 1)
 		k.last, k.age = ^t.priorityOf(&t.line.jobs[id]), t.ageOf(&t.line.jobs[id])
 	}
 }

@@ -121,7 +121,7 @@ func (c *Claim) place(leaf int32) {
 	for row := leaf; row > 0; row = t.rows[row].parent {
 		if entrant >= 0 {
 			if t.options.Rules == Kueue && o.isOn[row] {
-				o.measures[row] = t.borrowing(row, c.leaf, c.asks)
+				o.measures[row] = t.borrowing(row, c.leaf, c.asks, 1)
 			} else {
 				o.measures[row] = t.measure(row, nil)
 			}

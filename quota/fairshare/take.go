@@ -364,21 +364,14 @@ func (c *Claim) askKueue(a, b, q int32) Refusal {
 	if within {
 		return Refusal{}
 	}
-	left := t.borrowing(a, c.leaf, c.asks)
+	left := t.borrowing(a, c.leaf, c.asks, 1)
 	if c.isSecond {
-		if right := t.borrowing(b, q, nil); left.Compare(right) >= 0 {
+		if right := t.borrowing(b, q, nil, 1); left.Compare(right) >= 0 {
 			return c.comparison(BorrowsAsMuch, a, b, left, right)
 		}
 		return Refusal{}
 	}
-	for j := range c.v {
-		c.v[j] = -c.v[j]
-	}
-	right := t.borrowing(b, q, c.v)
-	for j := range c.v {
-		c.v[j] = -c.v[j]
-	}
-	if left.Compare(right) > 0 {
+	if right := t.borrowing(b, q, c.v, -1); left.Compare(right) > 0 {
 		return c.comparison(BorrowsMore, a, b, left, right)
 	}
 	return Refusal{}
@@ -436,8 +429,8 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 			continue
 		}
 		c.give(x.leaf, c.amounts[i*cols:][:cols], 1)
-		c.taken = append(c.taken[:i], c.taken[i+1:]...)
-		c.amounts = append(c.amounts[:i*cols], c.amounts[(i+1)*cols:]...)
+		c.taken = slices.Delete(c.taken, i, i+1)
+		c.amounts = slices.Delete(c.amounts, i*cols, (i+1)*cols)
 	}
 	if why = c.End(); why.Reason != Allowed {
 		c.Drop()
@@ -497,13 +490,8 @@ func (c *Claim) End() (why Refusal) {
 }
 
 // saturationBefore returns the saturation of a row of the path at the beginning.
-func (c *Claim) saturationBefore(step int) (most Ratio) {
-	for j, a := range c.before[step*c.t.cols:][:c.t.cols] {
-		if a > 0 {
-			most = most.or(over(a, c.t.shared(c.path[step], share)[j]))
-		}
-	}
-	return most
+func (c *Claim) saturationBefore(step int) Ratio {
+	return c.t.saturationOf(c.path[step], c.before[step*c.t.cols:][:c.t.cols], nil, 1)
 }
 
 // endKAI asks for x, on the path, and its sibling y that gave, in the columns that are

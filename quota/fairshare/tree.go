@@ -402,7 +402,10 @@ func (t *Tree) isOccupied(row int32) bool {
 			return true
 		}
 	}
-	return t.line.jobsOf(row) > 0
+	for range t.line.jobsOf(row) {
+		return true
+	}
+	return false
 }
 
 // add adds a row of zeros for a new name.
@@ -473,17 +476,13 @@ func (t *Tree) parse(name string, q *Queue) error {
 			default:
 				x, reason = amountOf(part.amounts[j])
 			}
-			most := int64(unlimited)
-			if p == limit {
-				most = x
-			}
 			if reason != "" {
 				return t.refuse(name, part.name, j, part.amounts[j], reason)
 			}
 			t.parsed[p*t.cols+j] = x
 			for k := deserved; p == limit && k <= guarantee; k++ {
-				if y := t.parsed[k*t.cols+j]; y != unlimited && y > most {
-					return t.refuse(name, parts[k].name, j, float64(y), "is above the limit, which is "+decimal.Format(float64(most)))
+				if y := t.parsed[k*t.cols+j]; y != unlimited && y > x {
+					return t.refuse(name, parts[k].name, j, float64(y), "is above the limit, which is "+decimal.Format(float64(x)))
 				}
 			}
 		}

@@ -90,26 +90,22 @@ func (t *Tree) Rollback(mark Mark) {
 
 // save remembers the usage of a row, once between two marks.
 func (t *Tree) save(row int32) {
-	l := &t.journal
-	if !l.isOn || l.saved[row] == l.stage {
-		return
-	}
-	l.saved[row] = l.stage
-	l.changes = append(l.changes, change{kind: usageChange, id: row, stage: l.stage})
-	n := usageParts * t.cols
-	l.amounts = append(l.amounts, t.usage[int(row)*n:][:n]...)
+	t.journal.save(usageChange, t.journal.saved, row, t.usage, usageParts*t.cols)
 }
 
 // saveShare remembers the share of a row, once between two marks.
 func (t *Tree) saveShare(row int32) {
-	l := &t.journal
-	if !l.isOn || l.divided[row] == l.stage {
+	t.journal.save(shareChange, t.journal.divided, row, t.shares, shareParts*t.cols)
+}
+
+// save remembers the n amounts of a row, unless it was saved in this stage.
+func (l *journal) save(kind changeKind, saved []uint64, row int32, amounts []int64, n int) {
+	if !l.isOn || saved[row] == l.stage {
 		return
 	}
-	l.divided[row] = l.stage
-	l.changes = append(l.changes, change{kind: shareChange, id: row, stage: l.stage})
-	n := shareParts * t.cols
-	l.amounts = append(l.amounts, t.shares[int(row)*n:][:n]...)
+	saved[row] = l.stage
+	l.changes = append(l.changes, change{kind: kind, id: row, stage: l.stage})
+	l.amounts = append(l.amounts, amounts[int(row)*n:][:n]...)
 }
 
 // saveJob remembers the state of a job.

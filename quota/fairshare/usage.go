@@ -54,8 +54,8 @@ func (t *Tree) SetUsage(row int, u Usage) error {
 		if n > a {
 			return t.refuse(name, "unpreemptible", j, n, "is more than is allocated")
 		}
-		if full, x := t.sumFault(leaf, j, int64(a), max(int64(w), int64(a)+wait[j])); full >= 0 {
-			return t.sumError(t.rows[leaf].name, full, j, x)
+		if err := t.checkSum(leaf, j, int64(a), max(int64(w), int64(a)+wait[j])); err != nil {
+			return err
 		}
 	}
 	for j := range t.cols {
@@ -92,8 +92,8 @@ func (t *Tree) move(row int, job *Job, sign int64) error {
 		case n > a && sign*int64(x) < 0:
 			return t.refuse(t.rows[leaf].name, "request", j, x, "is more than is allocated and preemptible")
 		}
-		if full, x := t.sumFault(leaf, j, a, max(ask[j], a+wait[j])); full >= 0 {
-			return t.sumError(t.rows[leaf].name, full, j, x)
+		if err := t.checkSum(leaf, j, a, max(ask[j], a+wait[j])); err != nil {
+			return err
 		}
 	}
 	for j, x := range job.Request {
@@ -128,11 +128,14 @@ func (t *Tree) checkRequest(leaf int32, request vector.ResourceVector) error {
 // queue may have, but what it has already.
 func counted(w, a, limit int64) int64 { return min(w, max(a, limit)) }
 
-// sumFault looks before anything is written, so that an error takes nothing back. It
-// returns the first queue above a leaf whose sum would be too large, and the sum,
-// if the leaf had a and wanted w in column j; otherwise -1.
-func (t *Tree) sumFault(row int32, j int, a, w int64) (full int32, sum int64) {
-	return t.addFault(row, j, a-t.used(row, allocated)[j], w-t.used(row, wanted)[j])
+// checkSum looks before anything is written, so that an error takes nothing back. It
+// returns the error for the first queue whose sum would be too large if a leaf had a and
+// wanted w in column j.
+func (t *Tree) checkSum(leaf int32, j int, a, w int64) error {
+	if full, sum := t.addFault(leaf, j, a-t.used(leaf, allocated)[j], w-t.used(leaf, wanted)[j]); full >= 0 {
+		return t.sumError(t.rows[leaf].name, full, j, sum)
+	}
+	return nil
 }
 
 // sumError returns the error for a queue that makes the sum of another too large.
@@ -144,7 +147,8 @@ func (t *Tree) sumError(name string, full int32, j int, sum int64) error {
 	return t.refuse(name, "wanted", j, float64(sum), "is the sum of "+whose+": want less than 2^53 of the column's unit")
 }
 
-// addFault is sumFault for what is added to a row.
+// addFault returns the first queue whose sum would be too large if a and w were added to a
+// row, and the sum; otherwise -1.
 func (t *Tree) addFault(row int32, j int, a, w int64) (full int32, sum int64) {
 	for ; row >= 0 && (a != 0 || w != 0); row = t.rows[row].parent {
 		hasA, hasW, l := t.used(row, allocated)[j], t.used(row, wanted)[j], t.term(row, limit)[j]

@@ -1,5 +1,10 @@
 package fairshare
 
+import (
+	"iter"
+	"slices"
+)
+
 // line is the jobs that wait, each leaf's in a heap: to add one or take any out costs the
 // logarithm of their number, and nothing is sorted anew. What a rollback restores is the set
 // of jobs, in any order in the heap; their order follows from the jobs alone.
@@ -37,15 +42,21 @@ const panicJob = "fairshare: no such job waits"
 
 func (l *line) grow(rows int) { l.heaps = grown(l.heaps, rows) }
 
-// jobsOf returns how many jobs of a leaf wait or were skipped.
-func (l *line) jobsOf(leaf int32) (n int) {
-	n = len(l.heaps[leaf])
-	for _, id := range l.skipped {
-		if l.jobs[id].state == isSkipped && l.jobs[id].leaf == leaf {
-			n++
+// jobsOf returns the jobs of a leaf that wait or were skipped, in no order. One that was
+// skipped again may come twice.
+func (l *line) jobsOf(leaf int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, id := range l.heaps[leaf] {
+			if !yield(id) {
+				return
+			}
+		}
+		for _, id := range l.skipped {
+			if l.jobs[id].state == isSkipped && l.jobs[id].leaf == leaf && !yield(id) {
+				return
+			}
 		}
 	}
-	return n
 }
 
 func (t *Tree) request(id int32) []int64 { return t.line.requests[int(id)*t.cols:][:t.cols] }
@@ -62,8 +73,8 @@ func (t *Tree) Wait(row int, j Job) (id int, err error) {
 	}
 	for k, x := range j.Request {
 		a, w := t.used(leaf, allocated)[k], t.used(leaf, waiting)[k]+int64(x)
-		if full, x := t.sumFault(leaf, k, a, max(t.used(leaf, asked)[k], a+w)); full >= 0 {
-			return -1, t.sumError(t.rows[leaf].name, full, k, x)
+		if err := t.checkSum(leaf, k, a, max(t.used(leaf, asked)[k], a+w)); err != nil {
+			return -1, err
 		}
 	}
 	l := &t.line
@@ -212,12 +223,11 @@ func (l *line) release() {
 	l.gone = l.gone[:0]
 }
 
-// drain removes all jobs of a leaf.
+// drain removes all jobs of a leaf, and looks at no others that wait.
 func (t *Tree) drain(leaf int32) {
-	for id := range t.line.jobs {
-		if j := &t.line.jobs[id]; j.leaf == leaf && (j.state == waits || j.state == isSkipped) {
-			t.setState(int32(id), hasGone)
-		}
+	// Sorted, so that numbers are free again in an order that doesn't depend on the heap's.
+	for _, id := range slices.Compact(slices.Sorted(t.line.jobsOf(leaf))) {
+		t.setState(id, hasGone)
 	}
 	t.line.release()
 }
