@@ -51,6 +51,7 @@ func TieRoundRobin(cursor *int) Tie { return Tie{rule: tieRoundRobin, cursor: cu
 func (t *Tie) Key(r, n int) uint64 {
 	switch t.rule {
 	case tieSeeded:
+		// Hashing the row needs no state, so that the order does not depend on who asked before.
 		z := t.seed + (uint64(r)+1)*0x9E3779B97F4A7C15
 		z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 		z = (z ^ z>>27) * 0x94D049BB133111EB
@@ -58,6 +59,7 @@ func (t *Tie) Key(r, n int) uint64 {
 	case tieRank:
 		return uint64(uint32(t.rank[r]) ^ 1<<31) // order of int32 as unsigned
 	case tieRoundRobin:
+		// A cursor of the caller may point anywhere, also after rows went.
 		c := *t.cursor % n
 		if c < 0 {
 			c += n
@@ -111,6 +113,7 @@ func (t Tie) Order(dst []int32, n int) []int32 {
 	for r := range dst {
 		dst[r] = int32(r)
 	}
+	// Keys may be equal (ranks are the caller's), so the row decides last.
 	if t.rule != tieLowest {
 		slices.SortFunc(dst, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(t.Key(int(a), n), t.Key(int(b), n)), cmp.Compare(a, b))
@@ -291,6 +294,8 @@ func (h *ranking[T]) sort(selected []uint64, limit T) bool {
 	h.rows = h.rows[:min(n, h.k)]
 	taken := uint32(0) // the places of equal scores follow each other
 	for i, r := range list[:n] {
+		// A rank says how many scores are greater; equals share it and take the places behind it in
+		// the order of the list, which is the order of rows.
 		at := int(ranks[i])
 		at += bits.TrailingZeros32(^(taken >> at))
 		taken |= 1 << at
@@ -366,6 +371,7 @@ func (h *ranking[T]) offer(r int32) {
 // the one behind them.
 func (h *ranking[T]) insert(r int32, n int) {
 	x := h.scores[r]
+	// Shifting a short list in one line of the cache is faster than a heap of the same size.
 	rows, listed := h.rows[:n+1], h.listed[:n+1]
 	for ; n > 0; n-- {
 		if y := listed[n-1]; x < y || x == y && h.tieAfter(r, rows[n-1]) {

@@ -25,6 +25,7 @@ func (l *columnList) full() bool { return l.n == kernel.ListSize }
 // LessEqual sets dst to the rows at most limit, by [ResourceVector.LessEqual].
 func LessEqual(dst *Mask, requests *Matrix, limit ResourceVector) {
 	requests.checkVector(limit)
+	// Every column counts, those too where the limit has no element: it is 0 there.
 	words := dst.fill(requests.rows)
 	for j := 0; j < requests.cols; {
 		var list columnList
@@ -62,6 +63,7 @@ func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
 		return
 	}
 	free.checkVector(request)
+	// The kernel clears bits only, so the selection can stand in dst before it runs.
 	selection(rows, free.rows)
 	dst.CopyFrom(rows)
 	var list columnList
@@ -74,6 +76,7 @@ func FitAmong(dst *Mask, free *Matrix, request ResourceVector, rows *Mask) {
 		}
 		return
 	}
+	// Bits are cleared in a copy of the word: the loop still walks the rows of the selection.
 	for w, word := range dst.words {
 		for rest := word; rest != 0; rest &= rest - 1 {
 			i := bits.TrailingZeros64(rest)
@@ -91,6 +94,7 @@ const fewRows = 32
 // found no more room, or the length of the request.
 func (l *columnList) take(request ResourceVector, j int) int {
 	for ; j < len(request) && !l.full(); j++ {
+		// Written so that NaN is listed, too: it rejects every row.
 		if x := request[j]; !(x <= 0) {
 			l.add(j, x)
 		}
@@ -118,6 +122,7 @@ func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 	words := dst.fill(free.rows)
 	for j := 0; j < free.cols; {
 		var list kernel.RequestList
+		// What is not requested is listed with 0: by the strict rule negative room rejects it.
 		for end := min(j+kernel.ListSize, free.cols); j < end; j++ {
 			list.Add(j, request.Get(j), free.withoutLower32)
 		}
@@ -129,6 +134,7 @@ func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
 	checkSameRows(a, b)
 	a.checkVector(request)
+	// Sums are taken of full elements: two amounts rounded down would not tell what their sum is.
 	words := dst.fill(a.rows)
 	for j := 0; j < len(request); {
 		var list columnList
@@ -178,6 +184,7 @@ func FitMatrix(dst []Mask, free, requests *Matrix) {
 		dst := dst[first:min(first+fitBatch, requests.rows)]
 		var batch requestBatch
 		batch.take(requests, first, len(dst), free.withoutLower32)
+		// All masks begin full, since each tile and each list of columns only clears bits.
 		for k := range dst {
 			dst[k].fill(free.rows)
 		}
@@ -191,6 +198,7 @@ func FitMatrix(dst []Mask, free, requests *Matrix) {
 				}
 				words := dst[k].words[lo:min(lo+tile, n)]
 				kernel.AndGE(words, free.data, free.lower32, free.stride, lo*kernel.Block, &batch.lists[k])
+				// Requests of more columns than a list takes are rare: the rest is listed anew per tile.
 				for j := batch.next[k]; j < requests.cols; {
 					var rest kernel.RequestList
 					j = rest.Take(requests.row(first+k), requests.stride, requests.cols, j, free.withoutLower32)
@@ -268,6 +276,7 @@ func FailingColumns(dst []uint64, free *Matrix, request ResourceVector) {
 		for row := 0; row < free.rows; row += failingTile {
 			// Eight columns are eight masks, so one transposition of bits serves 64 amounts.
 			var holds failing
+			// A tile of eight masks is 1 KiB of stack, and a call of 1,024 rows pays for itself.
 			words := min(wordsFor(free.rows-row), failingTile/kernel.Block)
 			for k := range holds {
 				setAll(holds[k][:words])
@@ -303,6 +312,7 @@ func (f *failing) or(dst []uint64, lo int) {
 			// its transpose has a byte per row.
 			square := transpose8(c[0]>>at&0xFF | c[1]>>at&0xFF<<8 | c[2]>>at&0xFF<<16 | c[3]>>at&0xFF<<24 |
 				c[4]>>at&0xFF<<32 | c[5]>>at&0xFF<<40 | c[6]>>at&0xFF<<48 | c[7]>>at&0xFF<<56)
+			// The last rows are written one by one: beyond them dst may be somebody else's.
 			if len(dst) < 8 {
 				for i := range dst {
 					dst[i] |= square >> (8 * i) & 0xFF << lo
@@ -340,6 +350,7 @@ func Rejections(dst []int, free *Matrix, request ResourceVector, rows *Mask) []i
 	selected := selection(rows, free.rows)
 	dst = resized(dst, free.cols)
 	clear(dst)
+	// Rejected is who was asked less who holds it: a mask of the others is never made.
 	asked := free.rows
 	if rows != nil {
 		asked = rows.Count()

@@ -78,6 +78,7 @@ func (m *Matrix) reshape(schema Schema, rows, cols int) {
 	stride := strideFor(rows)
 	n := elements(stride, cols)
 	m.setSchema(schema, cols)
+	// What reset and copies reuse is never shrunk: a worker takes the same shape each cycle.
 	if cap(m.data) < n {
 		m.data, m.lower32 = aligned[float64](n), m.newLower32(n)
 	} else {
@@ -108,6 +109,7 @@ func (m *Matrix) lower32Len(n int) int {
 
 // setSchema takes a schema for a matrix of cols columns.
 func (m *Matrix) setSchema(schema Schema, cols int) {
+	// Resets to the same schema are the usual case and must not walk its columns.
 	if schema == m.schema && (schema == Schema{} || cols == m.cols) {
 		return
 	}
@@ -156,6 +158,8 @@ func aligned[T float32 | float64](n int) []T {
 	var zero T
 	size := unsafe.Sizeof(zero)
 	line := int(64 / size)
+	// The runtime aligns large slices to pages and small ones to their size class, so it may
+	// be off by less than a line.
 	s := make([]T, n+line-1)
 	offset := 0
 	if a := uintptr(unsafe.Pointer(unsafe.SliceData(s))) % 64; a != 0 {
@@ -204,6 +208,7 @@ func (m *Matrix) Row(dst ResourceVector, i int) ResourceVector {
 // Column returns column j, for reading, until the shape changes.
 func (m *Matrix) Column(j int) []float64 {
 	m.checkColumn(j)
+	// The capacity ends with the rows, or an append would write into the next column.
 	return m.data[j*m.stride:][:m.rows:m.rows]
 }
 
@@ -261,6 +266,7 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 		m.store(p, j, v[j])
 		p += m.stride
 	}
+	// A row that is reused must not keep what the vector leaves out.
 	for range m.cols - len(v) {
 		m.put(p, 0)
 		p += m.stride
@@ -373,6 +379,8 @@ func (m *Matrix) SetColumn(j, lo int, values []float64) {
 	if lo < 0 || lo > m.rows || len(values) > m.rows-lo {
 		panic("vector: part of a column is out of range")
 	}
+	// A change of a column is a change of all rows in the log, so it is for loading, not for
+	// single rows.
 	copy(m.data[j*m.stride+lo:][:len(values)], values)
 	// Only a whole column forgets what was out of range in it.
 	if lo == 0 && len(values) == m.rows {
@@ -436,6 +444,7 @@ func (m *Matrix) Resize(rows int) {
 	if rows < 0 {
 		panic(panicNegative)
 	}
+	// Rows that go become 0 now: growing again must not bring them back.
 	for j := range m.cols {
 		if rows < m.rows {
 			m.clearRows(j, rows)
@@ -482,6 +491,7 @@ func (m *Matrix) widen(schema Schema, cols int) {
 	if cols < m.cols {
 		panic(panicNarrow)
 	}
+	// Both panic before anything is written.
 	n := elements(m.stride, cols)
 	m.setSchema(schema, cols)
 	// Columns follow each other with the old stride, so that what is there stays in place.

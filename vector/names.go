@@ -29,6 +29,7 @@ func (n *Names) Row(name string) (row int, ok bool) {
 	if n == nil {
 		return 0, false
 	}
+	// There are at most log(rows) parts, and most names are in the first.
 	for _, part := range n.parts {
 		if i, ok := part[name]; ok {
 			return int(i), true
@@ -84,6 +85,7 @@ func (d *directory) name(row int) string {
 // all iterates over the names and rows.
 func (d *directory) all() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
+		// No lock is held while the caller works: it may write, and then the rows move under it.
 		for i, r := range d.rows {
 			if !yield(r.name, i) {
 				return
@@ -115,6 +117,7 @@ func (d *directory) remove(name string) (row int, ok bool) {
 		d.rows[i] = d.rows[last]
 		d.index[d.rows[i].name] = i
 	}
+	// The string would stay reachable beyond the end.
 	d.rows[last] = namedRow{}
 	d.rows = d.rows[:last]
 	d.naming++
@@ -124,6 +127,7 @@ func (d *directory) remove(name string) (row int, ok bool) {
 
 // widened makes every row stale.
 func (d *directory) widened() {
+	// A flag and no special generation: the caller may use every number.
 	for i := range d.rows {
 		d.rows[i].stale = true
 	}
@@ -147,6 +151,7 @@ func (d *directory) now() *Names {
 			now.names, now.parts = last.names, last.parts
 		}
 	}
+	// Appending behind names that others read is safe: their length ends before it.
 	first := len(now.names)
 	for _, r := range d.rows[first:] {
 		now.names = append(now.names, r.name)

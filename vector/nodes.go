@@ -432,6 +432,7 @@ func (n *Nodes) moveAll(rows []int32, pods []PodAmounts, sign float64) error {
 	if len(rows) != len(pods) {
 		panic(panicNodesPods)
 	}
+	// Wrong calls panic before the first pod is added.
 	for i, row := range rows {
 		n.checkPod(int(row), pods[i])
 	}
@@ -463,6 +464,7 @@ func (n *Nodes) save(row int) {
 
 // restore writes back what was saved of the rows, the last first.
 func (n *Nodes) restore(rows []int32) {
+	// A row that several pods share ends with the bits of its first save.
 	for i := len(rows) - 1; i >= 0; i-- {
 		row := int(rows[i])
 		saved := n.saved[i*(n.requested.cols+n.scored.cols):]
@@ -519,6 +521,7 @@ func (n *Nodes) add(row int, pod PodAmounts, sign float64) {
 			continue
 		}
 		p := j*n.requested.stride + row
+		// x*sign is exact, so the sum is rounded once, fused or not.
 		x = n.requested.data[p] + float64(x*sign)
 		n.requested.store(p, j, x)
 		n.free.store(j*n.free.stride+row, j, n.allocatable.data[j*n.allocatable.stride+row]-x)

@@ -25,6 +25,7 @@ type ratioList struct {
 func (l *ratioList) take(m *Matrix, amounts ResourceVector) {
 	l.tame = true
 	for j, x := range amounts {
+		// A total of 0 or NaN has no share of it: the column counts for nothing.
 		if !(x > 0) {
 			continue
 		}
@@ -63,6 +64,8 @@ func DominantResource(dst []float64, m *Matrix, total ResourceVector) {
 	m.checkVector(total)
 	var list ratioList
 	list.take(m, total)
+	// A greatest share could go on in a second call, but so wide a total is too rare for code of
+	// its own.
 	if list.over {
 		for i := range dst {
 			dst[i] = m.rowDominantResource(i, total)
@@ -88,6 +91,7 @@ func (m *Matrix) rowDominantResource(i int, total ResourceVector) float64 {
 	share := 0.0
 	for j, t := range total {
 		if t > 0 {
+			// NaN is greater than nothing, so it never becomes the share.
 			if q := m.data[j*m.stride+i] / t; q > share {
 				share = q
 			}
@@ -117,6 +121,8 @@ func Copies(dst []int64, free *Matrix, request ResourceVector) {
 		panic(panicDstShort)
 	}
 	plan := kernel.PlanCopies(request, free.Tame)
+	// Dividing a row costs most. The plan multiplies by reciprocals in tame columns, and asks
+	// nothing of columns that are not requested.
 	plan.Copies(dst[:free.rows], free.data, free.stride, 0)
 }
 
@@ -132,12 +138,15 @@ func SumCopies(free *Matrix, request ResourceVector, rows *Mask) int64 {
 	for lo := 0; lo < free.rows; lo += chunk {
 		copies := buffer[:min(chunk, free.rows-lo)]
 		plan.Copies(copies, free.data, free.stride, lo)
+		// All rows need no look at a mask.
 		if selected == nil {
 			for _, n := range copies {
 				sum = saturatingAdd(sum, n)
 			}
 			continue
 		}
+		// Copies of rows that are not selected are computed and left out: the kernel takes whole
+		// blocks faster than single rows.
 		for w, word := range selected[lo/kernel.Block:][:wordsFor(len(copies))] {
 			for ; word != 0; word &= word - 1 {
 				sum = saturatingAdd(sum, copies[w*kernel.Block+bits.TrailingZeros64(word)])
@@ -149,6 +158,7 @@ func SumCopies(free *Matrix, request ResourceVector, rows *Mask) int64 {
 
 // saturatingAdd returns a+b for non-negative counts, at most MaxInt64.
 func saturatingAdd(a, b int64) int64 {
+	// Two counts overflow into the sign, never beyond it.
 	if s := a + b; s >= 0 {
 		return s
 	}

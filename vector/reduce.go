@@ -10,6 +10,7 @@ import (
 func SumColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 	selected := selection(rows, m.Rows())
 	dst = resized(dst, m.cols)
+	// A selection is walked in row order: partial sums of blocks would round differently.
 	if selected != nil {
 		for j := range dst {
 			dst[j] = sumColumn(m.Column(j), selected)
@@ -42,6 +43,7 @@ func SumColumns(dst ResourceVector, m *Matrix, rows *Mask) ResourceVector {
 // four of them at once take the time of one; as variables they stay in registers,
 // which the elements of an array would not.
 func sum4Columns(dst ResourceVector, m *Matrix, columns *[4]int) {
+	// Slices of one length spare a bounds check per addition.
 	columnA := m.Column(columns[0])
 	columnB, columnC, columnD := m.Column(columns[1])[:len(columnA)], m.Column(columns[2])[:len(columnA)], m.Column(columns[3])[:len(columnA)]
 	var a, b, c, d float64
@@ -85,6 +87,7 @@ func sumColumn(column []float64, selected []uint64) float64 {
 		return sum
 	}
 	for w, word := range selected {
+		// Rows are skipped and not multiplied by 0: they may hold NaN or an infinite amount.
 		for ; word != 0; word &= word - 1 {
 			sum += column[w*kernel.Block+bits.TrailingZeros64(word)]
 		}
@@ -99,6 +102,7 @@ func WeightedSum(dst []float64, m *Matrix, weights ResourceVector) {
 	m.checkVector(weights)
 	var list ratioList
 	for j, w := range weights {
+		// 0 times an infinite amount is NaN, and who weighs a column with 0 does not want it.
 		if w == 0 {
 			continue
 		}
@@ -118,6 +122,7 @@ func (m *Matrix) weightedSumByRow(dst []float64, weights ResourceVector) {
 		sum := 0.0
 		for j, w := range weights {
 			if w != 0 {
+				// The conversion keeps the compiler from fusing both into one rounding.
 				sum += float64(m.data[j*m.stride+i] * w)
 			}
 		}
@@ -135,6 +140,7 @@ func SegmentSum(dst, m *Matrix, offsets Offsets) {
 	if _, ok := kernel.Groups(offsets, m.Rows()); !ok {
 		panic("vector: offsets do not ascend within the rows")
 	}
+	// Group k is written before later groups are read.
 	if dst.shares(m) {
 		panic(panicDstInput)
 	}
