@@ -25,6 +25,7 @@ func Example() {
 	scores := scoring.Bind(load, nodes)
 
 	// resources.NodeAllocatable(nil, node, nil) makes these amounts from a corev1.Node.
+	// 1 is the node's generation: a number of yours that moves when the node changes.
 	for i, has := range []vector.ResourceVector{{64_000, 256 << 30, 0, 110}, {48_000, 128 << 30, 4_000, 110}} {
 		if _, _, err := nodes.Set(fmt.Sprint("node-", i), 1, vector.NodeAmounts{Allocatable: has}); err != nil {
 			log.Fatal(err)

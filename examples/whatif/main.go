@@ -152,13 +152,13 @@ var help = command.Help{
 	Name:  "whatif",
 	About: "Places the pods that wait on a snapshot of a cluster: where they go, which fit nowhere\nand why, and which nodes are missing. Without files it takes a sample cluster.",
 	Groups: []command.Group{
-		{Title: "What there is", Example: "-snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3",
+		{Title: "The cluster and its pods", Example: "-snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3",
 			Flags: []string{"snapshot", "nodes", "pods", "pending", "add", "cost"}},
-		{Title: "How it decides", Example: "-score MostAllocated=1 -resources cpu=1,nvidia.com/gpu=5 -ties lowest",
+		{Title: "How pods are placed", Example: "-score MostAllocated=1 -resources cpu=1,nvidia.com/gpu=5 -ties lowest",
 			Flags: []string{"score", "resources", "strategy", "order", "ties", "seed", "ignore"}},
 		{Title: "Gangs, and in which racks they go", Example: "-gang example.com/gang -topology example.com/block,example.com/rack -required example.com/rack",
 			Flags: []string{"gang", "topology", "required", "preferred"}},
-		{Title: "What it writes", Example: "-bindings -html report.html", Flags: []string{"all", "bindings", "html"}},
+		{Title: "What is written", Example: "-bindings -html report.html", Flags: []string{"all", "bindings", "html"}},
 	},
 }
 
@@ -189,7 +189,7 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&opts.gang, "gang", gangKeys, "label or annotation `keys` of pods: those of one value are a gang, which is placed whole or not at all")
 	flags.Var(&opts.ignore, "ignore", "`name` of a resource that pods request and no node announces")
 	flags.StringVar(&opts.topology.required, "required", "", "`key` of -topology of which a gang has to stay in one domain")
-	flags.StringVar(&opts.topology.preferred, "preferred", "", "`key` of -topology of which a gang should stay in one domain (default the last)")
+	flags.StringVar(&opts.topology.preferred, "preferred", "", "`key` of -topology of which a gang should stay in one domain (default the last, without -required)")
 	flags.StringVar(&opts.html, "html", "", "write the answer as a page for a browser, too, to this `file`")
 	if err := help.Parse(flags, args, stdout); err != nil {
 		return nil, err

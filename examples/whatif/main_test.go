@@ -84,7 +84,8 @@ func TestFlags(t *testing.T) {
 		{[]string{"-pending", write(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}")}, 0, "of a sample cluster"},
 		{[]string{"-topology", "rack", "-required", "block"}, command.Usage, `no level "block" in -topology rack`},
 		{[]string{"-topology", "rack,rack"}, command.Usage, `-topology: gang: topology: level "rack" is named twice`},
-		{[]string{"-topology", "block,rack", "-required", "block", "-preferred", "rack"}, command.Usage, "-required: -preferred is there, too"},
+		{[]string{"-topology", "block,rack", "-required", "block", "-preferred", "rack"}, 0, "nodes as they are, required block, preferred rack\n"},
+		{[]string{"-topology", "block,rack", "-required", "rack", "-preferred", "block"}, command.Usage, "-preferred: block is coarser than rack, which is required"},
 		{[]string{"-required", "rack"}, command.Usage, "-required and -preferred: want -topology"},
 		{[]string{"-topology", "block"}, 0, "Gangs, each by itself on the nodes as they are, preferred block"},
 		{[]string{"-ignore", "nvidia.com/gpu"}, command.Failed, "-ignore: nvidia.com/gpu: node gpu-1 announces it"},
@@ -142,8 +143,8 @@ func TestManyBarePods(t *testing.T) {
 		"\nPod default/p-00-00 and 49 like it  50    40      a: 40\n",
 		"\nPod default/p-19-00                 1     0\n",
 		"\nother pods without a controller     10    0\n",
-		"\nPod default/p-00-40 and 9 like it\n  10 of cpu 100m\n",
-		"\nother pods without a controller\n  1 of cpu 120m\n",
+		"\nPod default/p-00-40 and 9 like it\n  10 pods requesting cpu 100m\n",
+		"\nother pods without a controller\n  1 pod requesting cpu 120m\n",
 		"\n  and 7 pods of 7 other requests\n",
 	} {
 		if !strings.Contains(report, want) {
@@ -176,7 +177,7 @@ func TestWaysToRead(t *testing.T) {
 			[]string{"-snapshot", "-", "-pending", write(t, pending)}},
 	} {
 		status, report, stderr := runProgram(t, c.stdin, c.args...)
-		if status != 0 || !strings.Contains(report, "Pod default/late\n  1 of cpu 2\n    0/1 nodes are available: 1 Insufficient cpu.\n") {
+		if status != 0 || !strings.Contains(report, "Pod default/late\n  1 pod requesting cpu 2\n    0/1 nodes are available: 1 Insufficient cpu.\n") {
 			t.Fatalf("%v: status %d: %s%s", c.args, status, stderr, report)
 		}
 		if strings.Contains(report, "sample") {

@@ -49,7 +49,7 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 	rows := [][]string{
 		{"nodes", fmt.Sprint(len(r.cluster.nodes)), whose},
 		{"pods on them", fmt.Sprint(len(r.running)), ""},
-		{"pods to place", fmt.Sprint(len(r.queue)), fmt.Sprintf("%d different requests, order %s", r.kinds, opts.order)},
+		{"pods to place", fmt.Sprint(len(r.queue)), fmt.Sprintf("%d different requests, %s", r.kinds, orderText(opts.order))},
 	}
 	for _, a := range add {
 		rows = append(rows, []string{"nodes added", fmt.Sprint(a.count), a.shape.name})
@@ -352,7 +352,7 @@ func (r *report) unplaced() {
 		rest := len(w.pods)
 		for _, pod := range alike[:min(len(alike), r.most)] {
 			n := count[r.likeness(pod)]
-			r.printf("  %d of %s\n    %s\n", n, r.amounts(r.requests[pod].Requested), r.explain(r.outcome, pod))
+			r.printf("  %s requesting %s\n    %s\n", podCount(n), r.amounts(r.requests[pod].Requested), r.explain(r.outcome, pod))
 			rest -= n
 		}
 		if rest > 0 {
@@ -444,9 +444,11 @@ func (d *shortage) nodes() string {
 var missingHead = []string{"SHAPE", "COST", "PODS", "PACKED", "AT LEAST", "SCHEDULED", "A NEW ONE HAS"}
 
 // aboutMissing says what they mean.
-const aboutMissing = "PODS fit on such nodes. On PACKED new ones these fit all at once, when they are\n" +
-	"packed for that; on fewer than AT LEAST they can't. With SCHEDULED new ones from\n" +
-	"the start the scores place them all; - where even a node for each doesn't do."
+const aboutMissing = "PODS: how many of them fit on a new node of this shape.\n" +
+	"PACKED: this many new nodes hold these pods, when they are packed for that.\n" +
+	"AT LEAST: fewer nodes can't hold them, however they are packed.\n" +
+	"SCHEDULED: this many are needed when pods are placed by the scores above;\n" +
+	"- : one node per pod is not enough."
 
 // missing writes a shortage.
 func (r *report) missing(d *shortage) {
@@ -490,6 +492,14 @@ func keysOf(pods []pod, indices []int) (names []string) {
 		names = append(names, pods[i].key())
 	}
 	return names
+}
+
+// orderText says in which order pods are placed.
+func orderText(order string) string {
+	if order == "given" {
+		return "in the order of the files"
+	}
+	return "by priority, then age"
 }
 
 // podCount is a number of pods in words.

@@ -26,16 +26,19 @@ func (o *topologyOptions) check() error {
 		return errors.New("-required and -preferred: want -topology")
 	case o.keys == "":
 		return nil
-	case o.required != "" && o.preferred != "":
-		return errors.New("-required: -preferred is there, too")
 	case o.required == "" && o.preferred == "":
 		o.preferred = levels[len(levels)-1]
 	}
 	if _, err := gang.NewTopology(levels...); err != nil {
 		return fmt.Errorf("-topology: %w", err)
 	}
-	if level := cmp.Or(o.required, o.preferred); !slices.Contains(levels, level) {
-		return fmt.Errorf("no level %q in -topology %s", level, o.keys)
+	for _, level := range []string{o.required, o.preferred} {
+		if level != "" && !slices.Contains(levels, level) {
+			return fmt.Errorf("no level %q in -topology %s", level, o.keys)
+		}
+	}
+	if o.preferred != "" && slices.Index(levels, o.preferred) < slices.Index(levels, o.required) {
+		return fmt.Errorf("-preferred: %s is coarser than %s, which is required", o.preferred, o.required)
 	}
 	return nil
 }
@@ -62,19 +65,28 @@ func (r *report) placeGangs(o *topologyOptions) (rows [][]string, remarks []stri
 		}
 		rows = append(rows, []string{g.name, fmt.Sprint(len(g.pods)), where})
 	}
+	// Clusters without the label have a remark per node: one line for each text names them.
+	nodes := make(map[string][]string)
 	for _, n := range notes {
-		remarks = append(remarks, n.String())
+		remark := n.(vectormap.Remark)
+		nodes[remark.Text] = append(nodes[remark.Text], remark.Name)
+	}
+	for _, text := range sortedKeys(nodes) {
+		remarks = append(remarks, text+": "+list(nodes[text], r.most))
 	}
 	return rows, remarks, nil
 }
 
 // title says what is asked of the gangs.
 func (o *topologyOptions) title() string {
-	mode, level := "required", o.required
-	if level == "" {
-		mode, level = "preferred", o.preferred
+	text := "Gangs, each by itself on the nodes as they are"
+	if o.required != "" {
+		text += ", required " + o.required
 	}
-	return fmt.Sprintf("Gangs, each by itself on the nodes as they are, %s %s", mode, level)
+	if o.preferred != "" {
+		text += ", preferred " + o.preferred
+	}
+	return text
 }
 
 // topology writes where the gangs go.
@@ -84,8 +96,11 @@ func (r *report) topology(o *topologyOptions, gangs [][]string, remarks []string
 	}
 	r.printf("\n%s\n\n", o.title())
 	r.table(slices.Concat([][]string{gangHead}, gangs))
-	if len(remarks) > 0 {
-		r.printf("\n%s\n", list(remarks, r.most))
+	for i, remark := range remarks {
+		if i == 0 {
+			r.printf("\n")
+		}
+		r.printf("%s\n", remark)
 	}
 }
 
@@ -107,13 +122,19 @@ func (r *report) place(g *gangOfPods, top *gang.Topology, o *topologyOptions) (s
 		members.AppendRow(r.requests[i].Requested)
 	}
 	rows := r.mayAllGo(g)
-	level, err := top.Level(cmp.Or(o.required, o.preferred))
+	level, err := top.Level(cmp.Or(o.preferred, o.required))
 	if err != nil {
 		return "", err
 	}
 	request, alike := alikeBut(members)
 	if !alike {
-		return r.placeMixed(members, rows, top, level, o.required != "")
+		coarsest := 0
+		if o.required != "" {
+			if coarsest, err = top.Level(o.required); err != nil {
+				return "", err
+			}
+		}
+		return r.placeMixed(members, rows, top, level, coarsest, o.required != "")
 	}
 	request.Required, request.Preferred = o.required, o.preferred
 	var packer gang.Packer
@@ -175,20 +196,17 @@ func alikeBut(members *vector.Matrix) (request gang.TopologyRequest, ok bool) {
 }
 
 // placeMixed is place for pods of many shapes: the first domain in which large pods
-// first find room.
-func (r *report) placeMixed(members *vector.Matrix, rows *vector.Mask, top *gang.Topology, level int, required bool) (string, error) {
+// first find room, of the levels from level to the coarsest.
+func (r *report) placeMixed(members *vector.Matrix, rows *vector.Mask, top *gang.Topology, level, coarsest int, required bool) (string, error) {
 	free := r.state.Nodes().Free()
 	packer := gang.NewPacker(gang.Options{Total: vector.SumColumns(nil, free, nil), Restarts: 8})
 	var domains gang.Domains
-	for l := level; l >= 0; l-- {
+	for l := level; l >= coarsest; l-- {
 		if err := top.Domains(&domains, top.Levels()[l]); err != nil {
 			return "", err
 		}
 		if found, k := packer.PlaceIn(nil, free, members, rows, &domains); k >= 0 {
 			return r.domains(found, top, level), nil
-		}
-		if required {
-			break
 		}
 	}
 	var proved bool

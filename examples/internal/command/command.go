@@ -63,7 +63,7 @@ func (h Help) write(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprintf(w, "usage: %s [flags]\n\n%s\n", path.Base(h.Name), h.About)
 	grouped := make(map[string]bool)
 	for _, g := range h.Groups {
-		fmt.Fprintf(w, "\n%s, such as\n\n    go run ./examples/%s %s\n\n", g.Title, h.Name, g.Example)
+		fmt.Fprintf(w, "\n%s. Example:\n\n    go run ./examples/%s %s\n\n", g.Title, h.Name, g.Example)
 		printFlags(w, flags, func(name string) bool {
 			in := slices.Contains(g.Flags, name)
 			grouped[name] = grouped[name] || in

@@ -42,7 +42,7 @@ func TestStatus(t *testing.T) {
 		if want := c.status == 0 && strings.HasPrefix(strings.Join(c.args, ""), "-h"); want != (out.Len() > 0) {
 			t.Errorf("%q: wrote %q", c.args, out.String())
 		}
-		if want := "Tries.\n\nColours, such as\n\n    go run ./examples/try -red\n\n  -blue\n    \tpaint blue\n  -red\n    \tpaint red\n\n" +
+		if want := "Tries.\n\nColours. Example:\n\n    go run ./examples/try -red\n\n  -blue\n    \tpaint blue\n  -red\n    \tpaint red\n\n" +
 			"Other flags\n\n  -size large\n    \thow large (default 3)\n\n"; out.Len() > 0 && !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nwant\n%s", out.String(), want)
 		}
