@@ -124,6 +124,8 @@ type VolcanoQueue struct {
 	ParentValue                     Value
 	Priority, Weight                int32
 	Capability, Guarantee, Deserved []Amount
+
+	State Value // Open, Closing or Closed, of the status; often absent
 }
 
 // IsVolcanoQueue reports whether the object is a Queue of Volcano.
@@ -131,8 +133,9 @@ func (o KubeObject) IsVolcanoQueue() bool {
 	return o.Kind == "Queue" && o.APIVersion == "scheduling.volcano.sh/v1beta1"
 }
 
-// VolcanoQueue reads the spec of a Queue of Volcano. Whether it may be reclaimed from,
-// where its pods go and whether it is open are the scheduler's own matter.
+// VolcanoQueue reads a Queue of Volcano. Whether it may be reclaimed from and where its
+// pods go are the scheduler's own matter. Of the status the state alone is looked at: it
+// stands there in v1beta1, as the controller writes the rest of it.
 func (o KubeObject) VolcanoQueue() (q VolcanoQueue) {
 	o.Spec.Known("weight", "capability", "reclaimable", "extendClusters", "guarantee", "affinity", "type",
 		"parent", "deserved", "priority", "dequeueStrategy")
@@ -148,5 +151,34 @@ func (o KubeObject) VolcanoQueue() (q VolcanoQueue) {
 	q.Capability = o.Spec.Get("capability").Amounts()
 	q.Guarantee = guarantee.Get("resource").Amounts()
 	q.Deserved = o.Spec.Get("deserved").Amounts()
+	q.State = o.Root.Peek("status").Peek("state")
 	return q
+}
+
+// VolcanoParent returns the parent that a queue of Volcano has: where the queue root has an
+// object, it is the parent of those that name none; where it has none, it is the top.
+func VolcanoParent(name, parent string, hasRoot bool) string {
+	switch {
+	case hasRoot && parent == "" && name != volcanoRoot:
+		return volcanoRoot
+	case !hasRoot && parent == volcanoRoot:
+		return ""
+	}
+	return parent
+}
+
+const volcanoRoot = "root"
+
+// Annotations returns the annotations of an object, nil where it has none.
+func (o KubeObject) Annotations() map[string]string {
+	var list map[string]string
+	for key, v := range o.Metadata.Get("annotations").Names().All() {
+		if text, ok := v.Text(); ok {
+			if list == nil {
+				list = map[string]string{}
+			}
+			list[key] = text
+		}
+	}
+	return list
 }

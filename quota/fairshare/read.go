@@ -403,10 +403,8 @@ func (r *reader) addTops() {
 		switch {
 		case q.isKueue && q.Parent != "" && !known:
 			cohorts[q.Parent] = true
-		case q.isVolcano && hasRoot && q.Parent == "" && q.Name != "root":
-			q.Parent = "root"
-		case q.isVolcano && !hasRoot && q.Parent == "root":
-			q.Parent = ""
+		case q.isVolcano:
+			q.Parent = document.VolcanoParent(q.Name, q.Parent, hasRoot)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cohorts)) {

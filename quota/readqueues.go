@@ -1,0 +1,80 @@
+package quota
+
+import (
+	"github.com/resvec/resvec/internal/document"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// maxText is the size in bytes of the largest text of queues that is read.
+const maxText = 16 << 20
+
+// ReadQueues reads the Queues of Volcano (scheduling.volcano.sh/v1beta1) for
+// [Config.NamedCards] and [Config.BuildQueue]: all that there are, in YAML or JSON, in any
+// number of documents or Lists, in their order. A queue is open unless its status says
+// otherwise. Where the queue root is among them, it is above those that name no parent;
+// where it isn't, a queue whose parent it is, is at the top. Weights and what else the
+// scheduler alone looks at are checked and left out.
+//
+// The error names for each fault the object, the field and the value, all at once: it is an
+// Aggregate of *field.Error. Parents that are not there are for [Config.Validate] to find,
+// and what annotations say is for BuildQueue.
+func ReadQueues(data []byte) ([]QueueSpec, error) {
+	var report document.Report
+	var specs []QueueSpec
+	seen := map[string]bool{}
+	for _, o := range document.ReadObjects(data, document.Options{MaxSize: maxText}, &report) {
+		switch {
+		case !o.IsVolcanoQueue():
+			kind := o.Root.Peek("kind")
+			kind.Refuse(field.NotSupported(field.NewPath(kind.Path()), document.Cut(o.APIVersion+" "+o.Kind), []string{"scheduling.volcano.sh/v1beta1 Queue"}))
+			continue
+		case seen[o.Name]:
+			report.Fail(field.Duplicate(field.NewPath(o.Metadata.Get("name").Path()), document.Cut(o.Name)))
+			continue
+		}
+		seen[o.Name] = true
+		q := o.VolcanoQueue()
+		specs = append(specs, QueueSpec{
+			Name: o.Name, Parent: q.Parent, Priority: q.Priority, State: readState(q.State),
+			Annotations: o.Annotations(),
+			Capability:  readAmounts(q.Capability, &report),
+			Guarantee:   readAmounts(q.Guarantee, &report),
+			Deserved:    readAmounts(q.Deserved, &report),
+		})
+	}
+	for i := range specs {
+		q := &specs[i]
+		q.Parent = document.VolcanoParent(q.Name, q.Parent, seen["root"])
+	}
+	if err := report.Err("quota"); err != nil {
+		return nil, err
+	}
+	return specs, nil
+}
+
+// readState reads the state of a status, which may be absent.
+func readState(v document.Value) State {
+	text, _ := v.Text()
+	switch state := State(text); state {
+	case "", StateOpen, StateClosing, StateClosed, stateUnknown:
+		return state
+	}
+	v.Refuse(field.NotSupported(field.NewPath(v.Path()), document.Cut(text), []State{StateOpen, StateClosing, StateClosed, stateUnknown}))
+	return ""
+}
+
+// readAmounts returns amounts as a list of Kubernetes; nil: there are none.
+func readAmounts(amounts []document.Amount, report *document.Report) corev1.ResourceList {
+	if len(amounts) == 0 {
+		return nil
+	}
+	list := make(corev1.ResourceList, len(amounts))
+	for _, a := range amounts {
+		if a.Quantity.Sign() < 0 {
+			report.Fail(a.Invalid("must be 0 or more"))
+		}
+		list[corev1.ResourceName(a.Name)] = a.Quantity
+	}
+	return list
+}
