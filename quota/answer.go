@@ -1,5 +1,7 @@
 package quota
 
+import "encoding/json"
+
 // Reason says why a request was refused or, from ReasonOverCapacity on, what leaves
 // too little room. Empty: nothing was refused, or there is room.
 type Reason string
@@ -47,8 +49,8 @@ func (r Reason) Event() bool {
 // little room. The total would have been Limit - Room + Requested, unless Why is
 // ReasonNotTogether.
 type Refusal struct {
-	Reason Reason
-	Queue  string // that was asked
+	Reason Reason `json:"reason"`
+	Queue  string `json:"queue"` // that was asked
 
 	// Of several alternatives Resource is their key. Level may also be a queue that isn't
 	// open. Why is of Best or, where the numbers are sums, of all alternatives together; it is
@@ -57,49 +59,60 @@ type Refusal struct {
 
 	// Best is the alternative with the most room among those that the job may still use,
 	// whose numbers these are; empty for one card, and if they are sums.
-	Best string
+	Best string `json:"best,omitempty"`
 
-	Requested int64
+	Requested int64 `json:"requested"`
 
 	// Detail says what is wrong with a request (GetTaskRequestResourceFailed), the state
 	// of a queue (QueueNotOpen), or what is wrong with a quota (UnreadableQuota), also
 	// where it is the quota of another alternative than Best.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 
 	output bool // Resource is one, and Message writes whole units
+}
+
+// MarshalJSON writes the fields and, as message, what Message says: who reads it may have no
+// Message to call.
+func (r Refusal) MarshalJSON() ([]byte, error) {
+	type fields Refusal
+	return json.Marshal(struct {
+		fields
+		Message string `json:"message"`
+	}{fields(r), r.Message()})
 }
 
 // Headroom is how much of a dimension would be admitted, in the units of [Usage]: of cpu,
 // memory or an output, or of a card as one alternative of an item.
 type Headroom struct {
-	Item     int    // the index of the card's item; 0 of others
-	Resource string // cpu, memory, the card or the output
-	Why      Reason // empty: what is asked for fits
+	Item     int    `json:"item,omitempty"`     // the index of the card's item; 0 of others
+	Resource string `json:"resource,omitempty"` // cpu, memory, the card or the output
+	Why      Reason `json:"why,omitempty"`      // empty: what is asked for fits
 
 	// Room is the most that would be admitted; [Unlimited] if nothing limits it, negative if a
 	// limit is exceeded. It may be negative for a task where none is: what a job uses beyond
 	// its min may be promised to another job, and charges and holds are then together more
 	// than the limit. Where Why is ReasonNotTogether, it is the room before the gang.
-	Room int64
+	Room int64 `json:"room"`
 
-	Level string // the queue with the least room: that one or one above it
-	Limit int64  // of Level; [Unlimited] if there is none
+	Level string `json:"level,omitempty"` // the queue with the least room: that one or one above it
+	Limit int64  `json:"limit"`           // of Level; [Unlimited] if there is none
 }
 
 // Answer is the answer to an operation or a question. With an error only Seq counts.
-// A question that is given an Answer reuses its slices.
+// A question that is given an Answer reuses its slices. Like all that a ledger returns, it
+// has a form in JSON that a service can send: amounts are in the units of the fields.
 type Answer struct {
-	OK     bool
-	Repeat bool   // the same call was answered before, and nothing changed
-	Seq    uint64 // the state that it was decided on; of a change, its own number
+	OK     bool   `json:"ok"`
+	Repeat bool   `json:"repeat,omitempty"` // the same call was answered before, and nothing changed
+	Seq    uint64 `json:"seq"`              // the state that it was decided on; of a change, its own number
 
-	Refusal Refusal // if not OK
-	Task    string  // of a refused CommitAll: the id of the task that failed
+	Refusal Refusal `json:"refusal,omitzero"` // if not OK
+	Task    string  `json:"task,omitempty"`   // of a refused CommitAll: the id of the task that failed
 
 	// Options are the cards that were looked at, in the order of the request's items: all
 	// of a task's, and of a job those of the refused item.
-	Options []Headroom
+	Options []Headroom `json:"options,omitempty"`
 
 	// Charged has the card of each item of a committed task.
-	Charged []string
+	Charged []string `json:"charged,omitempty"`
 }

@@ -4,9 +4,9 @@ import "github.com/resvec/resvec/quota/internal/book"
 
 // Fits is how many copies of something would be admitted.
 type Fits struct {
-	Copies int64      // [Unlimited] if no limit stops them
-	Room   []Headroom // before the first: of cpu, memory, each alternative of each item, and outputs; nil if the queue takes nothing
-	Next   Answer     // to one copy more; OK if no limit stops them
+	Copies int64      `json:"copies"`         // [Unlimited] if no limit stops them
+	Room   []Headroom `json:"room,omitempty"` // before the first: of cpu, memory, each alternative of each item, and outputs; nil if the queue takes nothing
+	Next   Answer     `json:"next"`           // to one copy more; OK if no limit stops them
 }
 
 // JobCopies counts how many copies of a job, each a new job, would be reserved now, one

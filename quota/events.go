@@ -4,14 +4,14 @@ import corev1 "k8s.io/api/core/v1"
 
 // Event is one job or task that a change was about, or an operation that was refused.
 type Event struct {
-	Seq     uint64 // of the change, all of whose events have it; of a refusal, of the state that it was decided on
-	Kind    EventKind
-	Queue   string
-	Job     string
-	Task    string // empty: the whole job
-	Amounts        // what the task is charged; of a job the cpu and memory of its min, and what it holds of the rest
+	Seq     uint64    `json:"seq"` // of the change, all of whose events have it; of a refusal, of the state that it was decided on
+	Kind    EventKind `json:"kind"`
+	Queue   string    `json:"queue,omitempty"`
+	Job     string    `json:"job,omitempty"`
+	Task    string    `json:"task,omitempty"` // empty: the whole job
+	Amounts           // what the task is charged; of a job the cpu and memory of its min, and what it holds of the rest
 
-	Refusal Refusal // of EventRefused, which has no amounts
+	Refusal Refusal `json:"refusal,omitzero"` // of EventRefused, which has no amounts
 }
 
 // EventKind is what an [Event] is about.
@@ -30,10 +30,10 @@ const (
 
 // Amounts are amounts of cpu, memory, cards and outputs.
 type Amounts struct {
-	CPU     int64                         // milli-cores
-	Memory  int64                         // bytes
-	Cards   map[string]int64              // milli-cards, of those that are not 0; nil: none
-	Outputs map[corev1.ResourceName]int64 // whole units, of those that are not 0; nil: none
+	CPU     int64                         `json:"cpu,omitempty"`     // milli-cores
+	Memory  int64                         `json:"memory,omitempty"`  // bytes
+	Cards   map[string]int64              `json:"cards,omitempty"`   // milli-cards, of those that are not 0; nil: none
+	Outputs map[corev1.ResourceName]int64 `json:"outputs,omitempty"` // whole units, of those that are not 0; nil: none
 }
 
 // refused counts a refused operation and makes its event. It counts in the queue that was

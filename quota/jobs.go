@@ -9,16 +9,17 @@ import (
 // JobStatus is what a ledger has of a job: what is promised to it, and what its
 // tasks are charged.
 type JobStatus struct {
-	ID, Queue string
+	ID    string `json:"id"`
+	Queue string `json:"queue"`
 
-	Reserved bool // the job has a reservation: its min is known; else Min and Elastic are 0
-	Min      Min
+	Reserved bool `json:"reserved"` // the job has a reservation: its min is known; else Min and Elastic are 0
+	Min      Min  `json:"min,omitzero"`
 
-	Held    Amounts // the part of Min that no charge covers
-	Charged Amounts // what the tasks are charged
-	Elastic Amounts // the part of Charged beyond Min: it could go, and the job would still run
+	Held    Amounts `json:"held,omitzero"`    // the part of Min that no charge covers
+	Charged Amounts `json:"charged,omitzero"` // what the tasks are charged
+	Elastic Amounts `json:"elastic,omitzero"` // the part of Charged beyond Min: it could go, and the job would still run
 
-	Tasks []string // the ids of the charged tasks, in commit order
+	Tasks []string `json:"tasks,omitempty"` // the ids of the charged tasks, in commit order
 }
 
 // Job returns how a job stands; false if the ledger has nothing of it.

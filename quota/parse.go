@@ -16,10 +16,10 @@ import (
 // EntryError says what is wrong with an entry of an annotation or a list, or what was
 // read otherwise than written: then it is a note, see [EntryError.IsNote].
 type EntryError struct {
-	Name  string // of the entry, trimmed; empty for the whole text
-	Code  string // the kind of fault, such as Duplicate or UnknownCard
-	Field string // where it stands: an annotation, by its key; empty where a caller passed the text or list
-	Value string // what is written there, as it stands, or cut; of notes what their text needs
+	Name  string `json:"name,omitempty"`  // of the entry, trimmed; empty for the whole text
+	Code  string `json:"code"`            // the kind of fault, such as Duplicate or UnknownCard
+	Field string `json:"field,omitempty"` // where it stands: an annotation, by its key; empty where a caller passed the text or list
+	Value string `json:"value,omitempty"` // what is written there, as it stands, or cut; of notes what their text needs
 }
 
 // Error names the place, the entry, the value, and what would be right.

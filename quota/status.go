@@ -10,36 +10,36 @@ import (
 
 // QueueStatus is a queue as it stands, with what the queues below it use.
 type QueueStatus struct {
-	Name         string  // empty in the first of [Ledger.Samples]: rejections in queues that weren't there
-	Seq          uint64  // of the state that this was read on
-	Share        float64 // Allocated / Deserved where that is greatest; may be above 1, and is 0 if nothing is deserved
-	Reservations int     // jobs with a hold
+	Name         string  `json:"name"`         // empty in the first of [Ledger.Samples]: rejections in queues that weren't there
+	Seq          uint64  `json:"seq"`          // of the state that this was read on
+	Share        float64 `json:"share"`        // Allocated / Deserved where that is greatest; may be above 1, and is 0 if nothing is deserved
+	Reservations int     `json:"reservations"` // jobs with a hold
 
-	CPU     Usage   // in milli-cores
-	Memory  Usage   // in bytes
-	Cards   []Usage // in milli-cards, in the order of the map's dimensions
-	Outputs []Usage // in whole units, all of the map's in its order; nil: none
+	CPU     Usage   `json:"cpu"`               // in milli-cores
+	Memory  Usage   `json:"memory"`            // in bytes
+	Cards   []Usage `json:"cards,omitempty"`   // in milli-cards, in the order of the map's dimensions
+	Outputs []Usage `json:"outputs,omitempty"` // in whole units, all of the map's in its order; nil: none
 
-	Rejections map[Reason]uint64 // events of kind EventRefused, since the queue came or the ledger was made; nil: none
+	Rejections map[Reason]uint64 `json:"rejections,omitempty"` // events of kind EventRefused, since the queue came or the ledger was made; nil: none
 }
 
 // Usage is how a queue stands in cpu, in memory, in a card or in an output.
 type Usage struct {
-	Resource   string // cpu, memory, the card or the output
-	Capability int64  // of this queue alone; [Unlimited]: no limit
+	Resource   string `json:"resource"`   // cpu, memory, the card or the output
+	Capability int64  `json:"capability"` // of this queue alone; [Unlimited]: no limit
 
 	// RealCapability is min(capability, max(0, total - Σ guarantees) + guarantee): the total
 	// is the cluster's or, below a parent, the parent's RealCapability, and the sum is over
 	// the queue and its siblings. With [Config.EnforceGuarantee] it is the limit, else
 	// Capability is.
-	RealCapability int64
+	RealCapability int64 `json:"realCapability"`
 
-	Guarantee int64
-	Deserved  int64 // what was configured, at most RealCapability, and at least Guarantee
-	Allocated int64 // the charges of tasks
-	Inqueue   int64 // the holds of jobs
-	Elastic   int64 // the part of Allocated that is beyond the min of its job
-	Request   int64 // Allocated, and what pending tasks of the views ask for: of alternatives what their job holds, or the first
+	Guarantee int64 `json:"guarantee"`
+	Deserved  int64 `json:"deserved"`  // what was configured, at most RealCapability, and at least Guarantee
+	Allocated int64 `json:"allocated"` // the charges of tasks
+	Inqueue   int64 `json:"inqueue"`   // the holds of jobs
+	Elastic   int64 `json:"elastic"`   // the part of Allocated that is beyond the min of its job
+	Request   int64 `json:"request"`   // Allocated, and what pending tasks of the views ask for: of alternatives what their job holds, or the first
 }
 
 // Usage returns how the queue stands in a resource: cpu, memory, a card or an output. All

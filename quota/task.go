@@ -117,10 +117,10 @@ const (
 
 // Min is what a job needs before it may start, or what a task is charged.
 type Min struct {
-	CPU     int64 // milli-cores
-	Memory  int64 // bytes
-	Items   []Item
-	Outputs map[corev1.ResourceName]int64 // whole units
+	CPU     int64                         `json:"cpu,omitempty"`    // milli-cores
+	Memory  int64                         `json:"memory,omitempty"` // bytes
+	Items   []Item                        `json:"items,omitempty"`
+	Outputs map[corev1.ResourceName]int64 `json:"outputs,omitempty"` // whole units
 }
 
 // add adds an item of the book.
@@ -137,9 +137,9 @@ func (n *Min) add(alts *book.Alternatives, amount, unit int64) {
 
 // Item is an amount of one list of acceptable cards.
 type Item struct {
-	Alternatives []string // left preferred; one: that card
-	Milli        int64    // milli-cards; a multiple of a Unit other than 1000 and, with AnyMix and several alternatives, of any
-	Unit         int64    // in a [Min], how many milli-cards must be on one card; 0: 1000
+	Alternatives []string `json:"alternatives"`   // left preferred; one: that card
+	Milli        int64    `json:"milli"`          // milli-cards; a multiple of a Unit other than 1000 and, with AnyMix and several alternatives, of any
+	Unit         int64    `json:"unit,omitempty"` // in a [Min], how many milli-cards must be on one card; 0: 1000
 }
 
 // defaultUnit is the unit of items that have none: a card.

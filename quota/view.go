@@ -28,35 +28,36 @@ type View struct {
 // Report is what [Ledger.Reconcile] found and did. Its lists are sorted by job and
 // task, and no list has a [Ref] twice.
 type Report struct {
-	Seq     uint64 // of the ledger now
-	Changed bool   // anything; else Seq is what it was
+	Seq     uint64 `json:"seq"`     // of the ledger now
+	Changed bool   `json:"changed"` // anything; else Seq is what it was
 
-	Imported   []Ref // tasks that were charged, and jobs whose min was taken over, that the ledger didn't have
-	Corrected  []Ref // tasks whose charges, and jobs whose queue, min or holds were made to agree
-	RolledBack []Ref // tasks that wait again
-	Released   []Ref // tasks that have ended, or gone; jobs that have gone or are no longer admitted
-	Mismatched []Ref // tasks on cards that they didn't ask for
+	Imported   []Ref `json:"imported,omitempty"`   // tasks that were charged, and jobs whose min was taken over, that the ledger didn't have
+	Corrected  []Ref `json:"corrected,omitempty"`  // tasks whose charges, and jobs whose queue, min or holds were made to agree
+	RolledBack []Ref `json:"rolledBack,omitempty"` // tasks that wait again
+	Released   []Ref `json:"released,omitempty"`   // tasks that have ended, or gone; jobs that have gone or are no longer admitted
+	Mismatched []Ref `json:"mismatched,omitempty"` // tasks on cards that they didn't ask for
 
 	// Unseen are charges and reservations that a view doesn't show yet. What never shows
 	// is the caller's to give back, by the Seq of the report of some rounds ago:
 	// [Ledger.Rollback] takes tasks whose Seq is at most that, [Ledger.Expire] the holds.
-	Unseen []Ref
+	Unseen []Ref `json:"unseen,omitempty"`
 
 	// Failed is what couldn't be taken over. A job keeps the min that it has; an allocated
 	// task is charged what is known of it; what is in a queue that isn't there stays as it is.
 	// A min or a charge that can't be counted, see [ReasonTooLarge], is not made.
-	Failed []Ref
+	Failed []Ref `json:"failed,omitempty"`
 
-	Over []Headroom // see [Ledger.Over]
+	Over []Headroom `json:"over,omitempty"` // see [Ledger.Over]
 }
 
 // Ref names a task or, without one, a job.
 type Ref struct {
-	Job, Task string
+	Job  string `json:"job,omitempty"`
+	Task string `json:"task,omitempty"`
 
-	Seq    uint64 // in Unseen: of the change that made the charge or the reservation
-	Reason Reason // in Failed: ReasonGetTaskRequestResourceFailed, ReasonUnknownQueue, ReasonTooLarge or of what there is too much
-	Detail string // in Failed: what is wrong; in Mismatched: the card that the task runs on
+	Seq    uint64 `json:"seq,omitempty"`    // in Unseen: of the change that made the charge or the reservation
+	Reason Reason `json:"reason,omitempty"` // in Failed: ReasonGetTaskRequestResourceFailed, ReasonUnknownQueue, ReasonTooLarge or of what there is too much
+	Detail string `json:"detail,omitempty"` // in Failed: what is wrong; in Mismatched: the card that the task runs on
 }
 
 func (r *Report) fail(job, task string, reason Reason, detail string) {

@@ -19,6 +19,7 @@ func TestZeros(t *testing.T) {
 			"New":               New,
 			"NewMap":            NewMap,
 			"ParseAlternatives": ParseAlternatives,
+			"ReadQueues":        ReadQueues,
 			"Restore":           Restore,
 		},
 		Types: []any{
