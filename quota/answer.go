@@ -68,7 +68,9 @@ type Refusal struct {
 	// where it is the quota of another alternative than Best.
 	Detail string `json:"detail,omitempty"`
 
-	output bool // Resource is one, and Message writes whole units
+	output bool   // Resource is one, and Message writes its units
+	node   string // that has none of the cards; empty: the caller named cards
+	bare   bool   // the node has no cards at all
 }
 
 // MarshalJSON writes the fields and, as message, what Message says: who reads it may have no

@@ -102,6 +102,23 @@ func TestCopiesRooms(t *testing.T) {
 	}
 }
 
+// TestCopiesRoomsTooLarge: what nothing limits has no room for more than can be counted.
+func TestCopiesRoomsTooLarge(t *testing.T) {
+	w := newWorld(t, Config{MissingUnlimited: true}, "q", "A:inf B:inf")
+	w.want(w.reserve("j", "q", "A:9007199254740 cpu:9007199254740"), "yes")
+	for _, shape := range []any{w.job("x", "q", "A|B:1 cpu:1"), w.task("x", "x", "q", "A|B:1 cpu:1")} {
+		f, err := copies(w.Ledger, shape)
+		if err != nil || f.Next.Refusal.Why != ReasonTooLarge {
+			t.Fatalf("%+v, %v", f.Next.Refusal, err)
+		}
+		got := ""
+		for _, o := range f.Room {
+			got += fmt.Sprintf("%s %s %d, ", o.Resource, o.Why, o.Room)
+		}
+		w.want(got, "cpu TooLarge 991, memory  9223372036854775807, A TooLarge 991, B  9223372036854775807, ")
+	}
+}
+
 // TestCopiesShares is the design's third example: 4 nodes of one card in 8
 // shares, of which a queue may use 32 and a job uses 16.
 func TestCopiesShares(t *testing.T) {

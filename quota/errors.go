@@ -14,7 +14,7 @@ var (
 	ErrOverflow         = errors.New("quota: sum too large")                       // of what one caller lists: 2^53; of a tree: 2^62
 	ErrBadAmount        = errors.New("quota: bad amount")                          // negative, no whole number, too large, or no multiple of its unit
 	ErrBadName          = errors.New("quota: name is empty or not UTF-8")          // it couldn't be written down
-	ErrFormat           = errors.New("quota: unknown snapshot format")
+	ErrFormat           = errors.New("quota: unknown snapshot format")             // no object of JSON, or one of another format or version
 	ErrConfig           = errors.New("quota: snapshot of another configuration")
-	ErrSnapshot         = errors.New("quota: broken snapshot") // its content contradicts itself
+	ErrSnapshot         = errors.New("quota: broken snapshot") // broken off, or its content contradicts itself
 )

@@ -26,6 +26,14 @@ func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome) (a A
 	return a, nil
 }
 
+// noteNode notes which node has none of the cards, for the message. on are the cards that it
+// has.
+func (r *Refusal) noteNode(node string, on *book.Set) {
+	if node != "" && r.Detail == noneOnNode {
+		r.node, r.bare = node, on == noCards
+	}
+}
+
 // chargedCards returns the cards that a task is charged on.
 func (l *Ledger) chargedCards(t *task) []string {
 	if len(t.Charges) == 0 {

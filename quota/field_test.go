@@ -94,7 +94,7 @@ func TestOddQuantities(t *testing.T) {
 	}{
 		{"memory", "512m", 0, `quota: capability: resource "memory": the amount is 512m, which is 0 bytes: is the suffix m, for thousandths, meant?`},
 		{"nvidia.com/gpu", "500m", 0, `quota: capability: resource "nvidia.com/gpu": the amount is 500m, which is 0 units: is the suffix m, for thousandths, meant?`},
-		{"ephemeral-storage", "40m", 0, `quota: capability: resource "ephemeral-storage": the amount is 40m, which is 0 units: is the suffix m, for thousandths, meant?`},
+		{"ephemeral-storage", "40m", 0, `quota: capability: resource "ephemeral-storage": the amount is 40m, which is 0 bytes: is the suffix m, for thousandths, meant?`},
 		{"cpu", "500m", 500, ""},
 		{"memory", "80Gi", 80 << 30, ""},
 		{"cpu", "10P", math.Inf(1), `quota: capability: resource "cpu": the amount is 10P, more than can be counted: it is no limit`},
@@ -117,6 +117,40 @@ func TestOddQuantities(t *testing.T) {
 		}
 		if queue.Capability[dim] != c.want || note != c.note || len(notes) > 1 {
 			t.Errorf("%s of %s: %v, %v", c.amount, c.name, queue.Capability[dim], notes)
+		}
+	}
+}
+
+// TestUnlimitedCard: a limit can be left out for one card, however the quota is written.
+func TestUnlimitedCard(t *testing.T) {
+	m, err := NewMap([]string{"A", "B"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range []QueueSpec{
+		{Cards: map[string]int64{"A": Unlimited, "B": 2}},
+		{Cards: map[string]int64{"A": maxCards + 1, "B": 2}},
+		{Annotations: map[string]string{QuotaAnnotation: `{"A": 99999999999999999999, "B": 2}`}},
+	} {
+		spec.Name = "q"
+		var cfg Config
+		queue, notes, err := cfg.BuildQueue(m, spec)
+		if err != nil || len(notes) != 1 || !notes[0].IsNote() || !strings.Contains(notes[0].Error(), `entry "A": the amount is `) || spec.CheckCards() != nil {
+			t.Fatal(notes, err)
+		}
+		if errs, warnings := cfg.Validate([]Queue{queue}, m, cluster(map[string]string{"n": "A:8 B:8"})); len(errs)+len(warnings) > 0 {
+			t.Error(errs, warnings)
+		}
+		l, err := New(cfg, m, cluster(map[string]string{"n": "A:8 B:8"}), []Queue{queue})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{t, l}
+		w.want(w.reserve("j", "q", "A:1000000"), "yes")
+		w.want(w.probe("q", "B:3"), "Scalar 2000 of 2000 at q")
+		status, _ := w.Queue("q")
+		if u := status.Usage("A"); u.Capability != Unlimited || u.Deserved != 0 || u.Guarantee != 0 {
+			t.Errorf("%+v", u)
 		}
 	}
 }
@@ -203,5 +237,114 @@ func TestUnnamedMinResources(t *testing.T) {
 		if err != nil || got != c.want || len(notes) > 1 {
 			t.Errorf("%s: %v, %v", c.what, notes, err)
 		}
+	}
+}
+
+// TestByteOutputs: outputs that Kubernetes has in bytes are written like memory.
+func TestByteOutputs(t *testing.T) {
+	m, err := NewMap(nil, "ephemeral-storage", "hugepages-2Mi", "example.com/credits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(ephemeral, pages, credits string) corev1.ResourceList {
+		return corev1.ResourceList{"ephemeral-storage": resource.MustParse(ephemeral), "hugepages-2Mi": resource.MustParse(pages), "example.com/credits": resource.MustParse(credits)}
+	}
+	queue, _, err := new(Config).BuildQueue(m, QueueSpec{Name: "q", Capability: list("2Ti", "1Gi", "2048")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(Config{}, m, nil, []Queue{queue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		list corev1.ResourceList
+		want string
+	}{
+		{list("3Ti", "0", "0"), "ephemeral-storage: requested 3 Ti, room for 2 Ti of 2 Ti, the total would be 3 Ti"},
+		{list("0", "1536Mi", "0"), "hugepages-2Mi: requested 1536 Mi, room for 1 Gi of 1 Gi, the total would be 1536 Mi"},
+		{list("0", "0", "4096"), "example.com/credits: requested 4096, room for 2048 of 2048, the total would be 4096"},
+	} {
+		job, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", MinResources: c.list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := l.Reserve(job)
+		if got := a.Refusal.Message(); err != nil || got != `queue "q": insufficient quota of `+c.want {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	for _, amount := range []string{"1Ti", "1Gi"} {
+		job, _, err := l.ResolveJob(Job{ID: "k", Queue: "q", MinResources: list(amount, "0", "5")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = l.Reserve(job); amount == "1Gi" {
+			if want := "reserved is 1 Ti of ephemeral-storage and 5 example.com/credits, requested 1 Gi of ephemeral-storage and 5 example.com/credits: Resize changes it"; err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Error(err)
+			}
+		}
+	}
+	queue.Deserved = m.NewVector()
+	dim, _ := outputIndex(m, "ephemeral-storage")
+	queue.Deserved[dim] = 3 << 40
+	if _, warnings := new(Config).Validate([]Queue{queue}, m, nil); len(warnings) != 1 || !strings.Contains(warnings[0].Error(), `"3 Ti": queue "q": above its capability, 2 Ti`) {
+		t.Error(warnings)
+	}
+}
+
+// TestNodeWithoutCards: the refusal names the node, also one that nobody knows.
+func TestNodeWithoutCards(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4 B:4")
+	if _, err := w.SetCatalog(cluster(map[string]string{"a": "A:4", "b": "B:4"}), nil); err != nil {
+		t.Fatal(err)
+	}
+	for node, want := range map[string]string{
+		"b":    `queue "q": node "b" has none of the cards A|C`,
+		"gone": `queue "q": node "gone" has none of the cards A|C: it has no cards, or isn't known`,
+	} {
+		a, err := w.CommitOn(w.task("t", "j", "q", "A|C:1"), node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.want(a.Refusal.Message(), want)
+		w.AllocatableOn(&a, w.task("t", "j", "q", "A|C:1"), node)
+		w.want(a.Refusal.Message(), want)
+	}
+	a, err := w.Commit(w.task("t", "j", "q", "A|C:1"), "B")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want(a.Refusal.Message(), `queue "q": the node has none of the cards A|C`)
+}
+
+// TestReleaseLastTask: a job keeps what it holds, and its reservation, until it is released.
+func TestReleaseLastTask(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "A:4")
+	w.want(w.reserve("j", "q", "A:2"), "yes")
+	w.want(w.commit("1", "j", "q", "A:1"), "A")
+	if _, known := w.Release("1"); !known {
+		t.Fatal("unknown")
+	}
+	w.want(w.state("q", "A"), "0/1000/0")
+	if job, ok := w.Job("j"); !ok || !job.Reserved {
+		t.Error("the job has gone")
+	}
+	if _, known := w.ReleaseJob("j"); !known {
+		t.Error("unknown")
+	}
+	w.want(w.state("q", "A"), "0/0/0")
+}
+
+// TestBuildQueueWithoutDimension: an error of the map hides no fault of the entries.
+func TestBuildQueueWithoutDimension(t *testing.T) {
+	m, err := NewMap([]string{"A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"Z": 1, "A": "2"}`}, Capability: corev1.ResourceList{"pods": resource.MustParse("5")}}
+	queue, faults, err := new(Config).BuildQueue(m, spec)
+	if !errors.Is(err, ErrUnknownDimension) || codes(faults) != "pods IgnoredResource, A WrongType" || queue.Name != "" {
+		t.Error(codes(faults), err)
 	}
 }

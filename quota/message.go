@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // reasons are all reasons, by their number in the book. text is what a message says behind
@@ -90,7 +92,14 @@ func (r *Refusal) empty() string {
 // invalid repeats what the request has, or names the cards that a node lacks.
 func (r *Refusal) invalid() string {
 	if r.Resource != "" {
-		return ": " + oneLine(r.Detail) + " " + oneLine(brief(r.Resource))
+		text := ": " + oneLine(r.Detail)
+		if r.node != "" {
+			text = fmt.Sprintf(": node %q has none of the cards", brief(r.node))
+		}
+		if text += " " + oneLine(brief(r.Resource)); r.bare {
+			text += ": it has no cards, or isn't known"
+		}
+		return text
 	}
 	return ": the request is invalid: " + oneLine(r.Detail)
 }
@@ -112,6 +121,9 @@ func (r *Refusal) lacks() string {
 			return text + detail
 		case r.Best != "":
 			return text + level + " has no quota of " + oneLine(brief(r.Best)) + ", and the others have no more room" + also(detail)
+		}
+		if r.Reason != ReasonInsufficientScalarQuota { // a quota of cards alone is common, and seldom meant to admit no pods
+			return text + level + " has no quota of it: write it into the capability, or see Config.MissingUnlimited"
 		}
 		return text + level + " has no quota of it"
 	case ReasonUnreadableQuota:
@@ -178,19 +190,35 @@ var (
 	plainUnits = [...]string{dimCPU: "milli-cores", dimMemory: "bytes"}
 )
 
-// unitOf returns how amounts of a dimension are written, of which card says whether it
-// is one of a card.
-func unitOf(dim int, card bool) amountUnit {
-	switch {
-	case card:
+// unitOf returns how amounts of a dimension are written.
+func unitOf(m *vectormap.ResourceVectorMap, dim int) amountUnit {
+	name := m.Name(dim)
+	if _, is := cardOf(m, dim, name); is {
 		return unitCards
-	case dim == vectormap.CPU:
+	}
+	if output, is := outputOf(m, dim, name); is {
+		return unitOfOutput(output)
+	}
+	switch dim {
+	case vectormap.CPU:
 		return unitCores
-	case dim == vectormap.Memory:
+	case vectormap.Memory:
 		return unitBytes
 	}
 	return unitPlain
 }
+
+// unitOfOutput returns how amounts of an output are written. Kubernetes has these in bytes; of
+// others nobody knows what their units are.
+func unitOfOutput(name corev1.ResourceName) amountUnit {
+	if name == corev1.ResourceEphemeralStorage || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+		return unitBytes
+	}
+	return unitPlain
+}
+
+// plural says what amounts are counted in.
+func (u amountUnit) plural() string { return cmp.Or(strings.TrimPrefix(u.whole, " "), "units") }
 
 // unit returns how the amounts are written, and what they are of.
 func (r *Refusal) unit() (u amountUnit, what string) {
@@ -201,7 +229,7 @@ func (r *Refusal) unit() (u amountUnit, what string) {
 		return unitBytes, "memory"
 	}
 	if r.output {
-		return unitPlain, oneLine(brief(r.Resource))
+		return unitOfOutput(corev1.ResourceName(r.Resource)), oneLine(brief(r.Resource))
 	}
 	return unitCards, "card " + oneLine(brief(r.Resource))
 }
@@ -281,7 +309,11 @@ func (n Min) words() string {
 		parts = append(parts, part)
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Outputs)) {
-		parts = append(parts, fmt.Sprintf("%d %s", n.Outputs[name], oneLine(brief(string(name)))))
+		part := unitOfOutput(name).text(n.Outputs[name]) + " "
+		if unitOfOutput(name) == unitBytes {
+			part += "of "
+		}
+		parts = append(parts, part+oneLine(brief(string(name))))
 	}
 	if len(parts) == 0 {
 		return "nothing"
@@ -386,5 +418,5 @@ func overflow(what, id string, unit amountUnit, amount int64, of string) error {
 
 // overflowAt says that the sum of a tree is too large in a dimension.
 func (l *Ledger) overflowAt(what, id string, amount int64, dim int32) error {
-	return &overflowError{what, id, unitOf(int(dim), l.cards[dim] != ""), amount, l.resource(int(dim)), 62}
+	return &overflowError{what, id, unitOf(l.m, int(dim)), amount, l.resource(int(dim)), 62}
 }

@@ -759,7 +759,9 @@ func (m *model) copies() {
 			return
 		}
 		if m.g.queues[r.queue] != nil {
-			rooms = [2]goldRoom{g.floorRoom(r.queue, "cpu", 0), g.floorRoom(r.queue, "memory", 0)}
+			for dim, name := range g.dims[:2] {
+				rooms[dim] = g.floorRoom(r.queue, name, 0).within(r.amount(name), g.counted(r.queue, name, 0))
+			}
 		}
 		for want.OK = true; want.OK && copies < modelCopies && wantErr == nil; copies++ {
 			r.id = fmt.Sprint("copy", copies)
@@ -781,7 +783,9 @@ func (m *model) copies() {
 	}
 	if m.g.queues[r.queue] != nil {
 		own := g.jobs[r.job].sums()
-		rooms = [2]goldRoom{g.chargeRoom(r.queue, "cpu", own["cpu"].held), g.chargeRoom(r.queue, "memory", own["memory"].held)}
+		for dim, name := range g.dims[:2] {
+			rooms[dim] = g.chargeRoom(r.queue, name, own[name].held).within(r.amount(name), g.counted(r.queue, name, own[name].held))
+		}
 	}
 	refusal := Refusal{}
 	if together := g.together([]*goldRequest{&r, &r}); len(together) == 1 { // on one card
@@ -1231,7 +1235,7 @@ func (m *model) compareErrors(got, want error) {
 
 func (m *model) compareAnswers(got, want Answer) {
 	m.Helper()
-	got.Refusal.Detail = ""
+	got.Refusal.Detail, got.Refusal.node, got.Refusal.bare = "", "", false
 	if got.OK != want.OK || got.Repeat != want.Repeat || got.Seq != want.Seq || got.Refusal != want.Refusal || got.Task != want.Task ||
 		!slices.Equal(got.Options, want.Options) || !slices.Equal(got.Charged, want.Charged) {
 		m.fatal("got\n%+v, want\n%+v", got, want)

@@ -36,6 +36,10 @@ func TestMessage(t *testing.T) {
 			`queue "q": the node has none of the cards A|B`,
 		},
 		{
+			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Detail: noneOnNode, Headroom: Headroom{Resource: "A|B"}, node: "n"},
+			`queue "q": node "n" has none of the cards A|B`,
+		},
+		{
 			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Detail: "no card\nis known"},
 			`queue "q": the request is invalid: no card is known`,
 		},
@@ -54,6 +58,18 @@ func TestMessage(t *testing.T) {
 		{
 			Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 100 << 40, Headroom: Headroom{Level: "q", Room: 80 << 40, Limit: 1<<53 - 1, Why: ReasonTooLarge}},
 			`queue "q": insufficient quota of memory: requested 100 Ti, room for 80 Ti of 9007199254740991 bytes, the total would be 9029189487296511 bytes; there is no limit, but more can't be counted`,
+		},
+		{
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Requested: 3 << 40, Headroom: Headroom{Level: "q", Resource: "ephemeral-storage", Room: 1 << 40, Limit: 2 << 40}, output: true},
+			`queue "q": insufficient quota of ephemeral-storage: requested 3 Ti, room for 1 Ti of 2 Ti, the total would be 4 Ti`,
+		},
+		{
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Requested: 2 << 30, Headroom: Headroom{Level: "q", Resource: "hugepages-2Mi", Room: -(512 << 20), Limit: 1 << 30}, output: true},
+			`queue "q": insufficient quota of hugepages-2Mi: requested 2 Gi, 512 Mi over the limit of 1 Gi, the total would be 3584 Mi`,
+		},
+		{
+			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Requested: 4096, Headroom: Headroom{Level: "q", Resource: "example.com/credits", Room: 1024, Limit: 2048}, output: true},
+			`queue "q": insufficient quota of example.com/credits: requested 4096, room for 1024 of 2048, the total would be 5120`,
 		},
 		{
 			Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Requested: 1000, Headroom: Headroom{Level: "q", Resource: "A", Room: -1000, Limit: 2000}},

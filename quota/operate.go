@@ -41,7 +41,11 @@ func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool
 	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
-	return l.allocatable(dst, task, on)
+	ok := l.allocatable(dst, task, on)
+	if dst != nil {
+		dst.Refusal.noteNode(node, on)
+	}
+	return ok
 }
 
 // lockOn locks the ledger, which mu does for a question or a change, and returns the
@@ -178,23 +182,24 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	l.serves(task.owner)
 	l.lock()
-	return l.commitOne(task, l.cardSet(cards))
+	return l.commitOne(task, l.cardSet(cards), "")
 }
 
 // CommitOn is [Ledger.Commit] restricted to the cards of a node. Unlike Commit without
 // cards, a node that isn't known, or has no cards, allows no card.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	l.serves(task.owner)
-	return l.commitOne(task, l.lockOn(&l.mu, node))
+	return l.commitOne(task, l.lockOn(&l.mu, node), node)
 }
 
 // commitOne commits one task, ends the change that the caller began by locking
-// the ledger, and reports what happened.
-func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set) (Answer, error) {
+// the ledger, and reports what happened. node is that whose cards these are, if any.
+func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer, error) {
 	s := l.scratch()
 	defer l.spare.Put(s)
 	is := l.commit(s, r, cards, l.seq+1, nil)
 	a, err := l.answerCommit(s, r, is)
+	a.Refusal.noteNode(node, cards)
 	var events []Event
 	switch is.kind {
 	case charged:

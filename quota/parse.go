@@ -42,8 +42,12 @@ func (e EntryError) subject() string {
 	switch e.Code {
 	case codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource, codeCardMismatch, codeSharedCard:
 		return "card"
-	case codeIgnoredResource, codeRoundedUp, codeRoundedDown, codeUnlimited, codeUnnamedCards:
+	case codeIgnoredResource, codeRoundedUp, codeRoundedDown, codeUnnamedCards:
 		return "resource"
+	case codeUnlimited:
+		if e.Field == listCapability {
+			return "resource"
+		}
 	}
 	return "entry"
 }
@@ -129,7 +133,7 @@ const (
 	codeSharedCard        = "SharedCard"        // another item of the task has the card already; the key of that item
 	codeUnnamedCards      = "UnnamedCards"      // a job's minResources have a resource that carries cards, and nothing names a card; the amount
 	codeRoundedDown       = "RoundedDown"       // an amount of a list isn't whole in its unit; the amount, and what it counts as
-	codeUnlimited         = "Unlimited"         // an amount of a list is more than can be counted, and no limit; the amount
+	codeUnlimited         = "Unlimited"         // an amount of a list or a quota is more than can be counted, and no limit; the amount
 	codeRoundedUp         = "RoundedUp"         // a pod asks for a part of a card, and counts with a whole one; the amount
 )
 
@@ -150,13 +154,14 @@ const (
 
 // ParseQuota reads the quota annotation of a queue, a JSON object of card to count. It
 // returns the good entries in order of occurrence, with c.FailToZero by name, and what is
-// wrong with the others. Blank text and null have no entries.
+// wrong with the others. Blank text and null have no entries. Whoever writes more cards than
+// can be counted means that there is no limit: such an entry is [Unlimited], with a note.
 func (c *Config) ParseQuota(text string) ([]Item, []EntryError) {
 	return parseQuota(text, c.FailToZero)
 }
 
 func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
-	return parseCounts(text, failToZero, func(name string) ([]string, []EntryError) {
+	return parseCounts(text, failToZero, true, func(name string) ([]string, []EntryError) {
 		trimmed := strings.TrimSpace(name)
 		switch {
 		case trimmed == "":
@@ -172,7 +177,7 @@ func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
 // alternatives to count, as [Config.ParseQuota] does. An error that is no note makes the
 // whole request invalid: callers must not use the other entries.
 func (c *Config) ParseRequest(text string) ([]Item, []EntryError) {
-	return parseCounts(text, c.FailToZero, ParseAlternatives)
+	return parseCounts(text, c.FailToZero, false, ParseAlternatives)
 }
 
 // ParseAlternatives reads a list of cards separated by |, left preferred, and
@@ -204,8 +209,9 @@ func ParseAlternatives(text string) (names []string, notes []EntryError) {
 	return names, notes
 }
 
-// parseCounts reads an object of name to count. clean makes cards of a name.
-func parseCounts(text string, failToZero bool, clean func(string) ([]string, []EntryError)) ([]Item, []EntryError) {
+// parseCounts reads an object of name to count, of a quota or of a request. clean makes cards
+// of a name.
+func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]string, []EntryError)) ([]Item, []EntryError) {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || trimmed == "null" {
 		return nil, nil
@@ -217,9 +223,9 @@ func parseCounts(text string, failToZero bool, clean func(string) ([]string, []E
 	case trimmed[0] != '{':
 		return nil, []EntryError{{Code: codeNotObject, Value: brief(trimmed)}}
 	case failToZero:
-		return decodeCounts(trimmed)
+		return decodeCounts(trimmed, isQuota)
 	}
-	var r countReader
+	r := countReader{isQuota: isQuota}
 	r.read(trimmed, clean)
 	return r.kept(), r.faults
 }
@@ -241,7 +247,7 @@ func jsonFault(text []byte, after int) string {
 
 // decodeCounts takes what Go decodes into a map[string]int, or nothing: names as they stand,
 // the last of several. One bad entry drops all, as upstream. A fault names one of them.
-func decodeCounts(text string) ([]Item, []EntryError) {
+func decodeCounts(text string, isQuota bool) (entries []Item, notes []EntryError) {
 	counts := map[string]int64{}
 	for name, value := range members(text) {
 		var count int64
@@ -254,11 +260,16 @@ func decodeCounts(text string) ([]Item, []EntryError) {
 		}
 		counts[name] = count
 	}
-	entries := make([]Item, 0, len(counts))
+	entries = make([]Item, 0, len(counts))
 	for _, name := range sorted(counts) {
-		entries = append(entries, Item{Alternatives: []string{name}, Milli: milliCards(counts[name])})
+		it := Item{Alternatives: []string{name}, Milli: milliCards(counts[name])}
+		if isQuota && counts[name] > maxCards {
+			it.Milli = Unlimited
+			notes = append(notes, EntryError{Name: name, Code: codeUnlimited, Value: strconv.FormatInt(counts[name], 10)})
+		}
+		entries = append(entries, it)
 	}
-	return entries, nil
+	return entries, notes
 }
 
 // milliCards returns a number of cards in milli-cards, or the nearest int64: whoever uses
@@ -297,6 +308,7 @@ func isNumber(value json.RawMessage) bool {
 
 // countReader reads the entries of an object one by one.
 type countReader struct {
+	isQuota bool
 	entries []Item
 	keys    []string       // of entries
 	times   map[string]int // how often a key was there, bad entries included
@@ -320,18 +332,23 @@ func (r *countReader) read(text string, clean func(string) ([]string, []EntryErr
 			r.faults = append(r.faults, EntryError{Name: key, Code: codeDuplicate, Value: r.first[key] + " and " + written})
 		}
 		count, code := parseCount(value)
+		if r.isQuota && code == codeTooLarge {
+			count, code = Unlimited, codeUnlimited
+		}
 		if code != "" {
 			r.faults = append(r.faults, EntryError{Name: key, Code: code, Value: written})
-			continue
 		}
-		r.entries = append(r.entries, Item{Alternatives: cards, Milli: 1000 * count})
-		r.keys = append(r.keys, key)
+		if code == "" || code == codeUnlimited {
+			r.entries = append(r.entries, Item{Alternatives: cards, Milli: milliCards(count)})
+			r.keys = append(r.keys, key)
+		}
 	}
 }
 
 // kept returns the entries whose names are there once. Which of two amounts was meant
 // nobody knows: the first, the last or the sum could each open more than was meant.
 func (r *countReader) kept() (entries []Item) {
+	r.faults = slices.DeleteFunc(r.faults, func(e EntryError) bool { return e.Code == codeUnlimited && r.times[e.Name] > 1 })
 	for i, key := range r.keys {
 		if r.times[key] == 1 {
 			entries = append(entries, r.entries[i])

@@ -10,7 +10,12 @@ import (
 func entries(counts []Item, faults []EntryError) string {
 	var parts []string
 	for _, c := range counts {
-		parts = append(parts, fmt.Sprintf("%s %d", strings.Join(c.Alternatives, "|"), c.Milli/1000))
+		name := strings.Join(c.Alternatives, "|")
+		if c.Milli == Unlimited {
+			parts = append(parts, name+" unlimited")
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s %d", name, c.Milli/1000))
 	}
 	s := strings.Join(parts, ", ")
 	if len(faults) > 0 {
@@ -54,8 +59,10 @@ func TestParse(t *testing.T) {
 		{`{"A | B":3,"A|B":1,"B|A":2}`, "[A | B AlternativesInQuota, A|B AlternativesInQuota, B|A AlternativesInQuota]", "B|A 2 [A|B Duplicate]", "A | B 3, A|B 1, B|A 2"},
 		{`{"|A||A|":1}`, "[|A||A| AlternativesInQuota]", "A 1 [EmptyAlternative, EmptyAlternative, A DuplicateAlternative, EmptyAlternative]", "|A||A| 1"},
 		{`{"A":9007199254740}`, "A 9007199254740", "A 9007199254740", "A 9007199254740"},
-		{`{"A":9007199254741}`, "[A TooLarge]", "[A TooLarge]", "A 9007199254741"},
-		{`{"A":-99999999999999999999,"B":99999999999999999999}`, "[A Negative, B TooLarge]", "[A Negative, B TooLarge]", "[NotInteger]"},
+		{`{"A":9007199254741}`, "A unlimited [A Unlimited]", "[A TooLarge]", "A unlimited [A Unlimited]"},
+		{`{"A":9223372036854775807}`, "A unlimited [A Unlimited]", "[A TooLarge]", "A unlimited [A Unlimited]"},
+		{`{"A":-99999999999999999999,"B":99999999999999999999}`, "B unlimited [A Negative, B Unlimited]", "[A Negative, B TooLarge]", "[NotInteger]"},
+		{`{"A":99999999999999999999,"A":2}`, "[A Duplicate]", "[A TooLarge, A Duplicate]", "[NotInteger]"},
 		{`{"A":1e3,"B":1E3,"C":1.0}`, "[A NotInteger, B NotInteger, C NotInteger]", "[A NotInteger, B NotInteger, C NotInteger]", "[NotInteger]"},
 		{`{"A":null}`, "[A WrongType]", "[A WrongType]", "A 0"},
 		{`{"A":-3}`, "[A Negative]", "[A Negative]", "A -3"},

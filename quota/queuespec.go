@@ -26,8 +26,8 @@ type QueueSpec struct {
 	State       State
 	Annotations map[string]string
 
-	// Cards, if not nil, are whole cards by name in the place of the quota annotation. What
-	// is wrong with them is reported with the field "cards".
+	// Cards, if not nil, are whole cards by name in the place of the quota annotation;
+	// [Unlimited] is no limit. What is wrong with them is reported with the field "cards".
 	Cards map[string]int64
 
 	Capability, Guarantee, Deserved corev1.ResourceList // cpu, memory and the outputs of the map count
@@ -40,12 +40,13 @@ func (s QueueSpec) CheckCards() error {
 	var list field.ErrorList
 	for _, fault := range faults {
 		path := (*field.Path)(nil).Key(brief(fault.Name))
-		count, ok := s.Cards[fault.Name]
-		if !ok || fault.Code != codeNegative && fault.Code != codeTooLarge {
+		switch count, ok := s.Cards[fault.Name]; {
+		case fault.IsNote():
+		case !ok || fault.Code != codeNegative:
 			list = append(list, field.Invalid(path, fault.Name, fault.detail()))
-			continue
+		default:
+			list = append(list, field.Invalid(path, count, wantCount))
 		}
-		list = append(list, field.Invalid(path, count, wantCount))
 	}
 	return document.Errors(list)
 }
@@ -76,10 +77,14 @@ func (c *Config) counts(spec *QueueSpec, key string) (counts []Item, faults []En
 	return counts, faults
 }
 
+// listCapability is the field of notes on the list of capabilities.
+const listCapability = "capability"
+
 // BuildQueue makes a queue of its description: cpu, memory and outputs from the lists,
 // cards from Cards or the annotations. The second result has entries that are wrong, each of
-// which denies its card, and notes on what doesn't count. Errors are a card without a
-// dimension ([ErrUnknownDimension]) and amounts that no queue can have ([ErrBadAmount]).
+// which denies its card, and notes on what doesn't count, also with an error. Errors are a
+// card without a dimension ([ErrUnknownDimension]) and amounts that no queue can have
+// ([ErrBadAmount]).
 func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Queue, []EntryError, error) {
 	isMap(m)
 	q := Queue{Name: spec.Name, Parent: spec.Parent, Priority: spec.Priority, State: spec.State}
@@ -89,7 +94,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	b := queueBuilder{m: m, q: &q, config: c, spec: &spec}
 	main := cmp.Or(c.Keys.Quota, QuotaAnnotation)
 	var mentioned map[int]bool
-	q.Capability, mentioned, q.denied = b.vector("capability", spec.Capability, main)
+	q.Capability, mentioned, q.denied = b.vector(listCapability, spec.Capability, main)
 	// Where the vector has 0 only this keeps a 0 that was written apart from one that wasn't.
 	for dim := range mentioned {
 		if q.Capability[dim] == 0 {
@@ -100,7 +105,7 @@ func (c *Config) BuildQueue(m *vectormap.ResourceVectorMap, spec QueueSpec) (Que
 	q.Deserved, _, _ = b.vector("deserved", spec.Deserved, cmp.Or(c.Keys.Deserved, main))
 	q.ignored = ignored(m, spec.Capability)
 	if b.err != nil {
-		return Queue{}, nil, b.err
+		return Queue{}, b.faults, b.err
 	}
 	return q, b.faults, nil
 }
@@ -193,9 +198,15 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			continue
 		}
 		v[dim], mentioned[dim] = float64(amount), true
-		b.rounded(what, name, list[name], 0, amount, "units")
+		b.rounded(what, name, list[name], 0, amount, unitOfOutput(name).plural())
 	}
 	counts, faults := b.config.counts(b.spec, key)
+	// No limit is something to say of a capability, and of an annotation that is one, too.
+	for i := range faults {
+		if faults[i].Code == codeUnlimited && key != cmp.Or(b.config.Keys.Quota, QuotaAnnotation) {
+			faults[i].Code = codeTooLarge
+		}
+	}
 	for _, count := range counts {
 		dim, ok := cardIndex(b.m, count.Alternatives[0])
 		switch {
@@ -203,7 +214,10 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			faults = append(faults, EntryError{Code: codeEmptyName, Field: key})
 		case !ok:
 			b.fail(fmt.Errorf("%w: %q, in the quota of queue %q: %s", ErrUnknownDimension, brief(count.Alternatives[0]), brief(b.q.Name), wantDimension))
-		case !exact(count.Milli): // the same
+		case count.Milli == Unlimited && what == listCapability:
+			v[dim], mentioned[dim] = math.Inf(1), true
+		case count.Milli == Unlimited: // it can't be kept free, nor deserved
+		case !exact(count.Milli): // of a parser that takes everything
 			faults = append(faults, outOfRange(key, count.Alternatives[0], count.Milli))
 		default:
 			v[dim], mentioned[dim] = float64(count.Milli), true
@@ -225,7 +239,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 // counts: whoever writes so much means that there is no limit. It returns 0 for others.
 func (b *queueBuilder) unlimited(what string, name corev1.ResourceName, q resource.Quantity, least int64) float64 {
 	bounded := quantity.Bounded(q)
-	if what != "capability" || bounded.CmpInt64(least) < 0 {
+	if what != listCapability || bounded.CmpInt64(least) < 0 {
 		return 0
 	}
 	b.fault(EntryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
@@ -275,6 +289,9 @@ func (b *queueBuilder) deny(faults []EntryError) map[int]string {
 		}
 	}
 	for _, fault := range faults {
+		if fault.IsNote() {
+			continue
+		}
 		if dim, ok := cardIndex(b.m, fault.Name); ok {
 			note(dim, fault.text())
 			continue

@@ -85,8 +85,22 @@ func TestBuildQueue(t *testing.T) {
 			name: "no cards", spec: QueueSpec{Annotations: quota(`{"A":4}`), Cards: map[string]int64{}},
 		},
 		{
-			name: "bad cards", spec: QueueSpec{Cards: map[string]int64{"A": 2, "B": -1, "": 1, "A|B": 1, "V100": maxCards + 1}},
-			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[EmptyName, A|B AlternativesInQuota, B Negative, V100 TooLarge]",
+			name: "bad cards", spec: QueueSpec{Cards: map[string]int64{"A": 2, "B": -1, "": 1, "A|B": 1}},
+			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[EmptyName, A|B AlternativesInQuota, B Negative]",
+		},
+		{
+			name: "no limit of one card", spec: QueueSpec{Cards: map[string]int64{"A": 2, "B": Unlimited, "V100": maxCards + 1}},
+			capability: "A 2000, B +Inf, V100 +Inf", guarantee: "A 2000", deserved: "A 2000", faults: "[B Unlimited, V100 Unlimited]",
+		},
+		{
+			name: "no limit in the annotation", spec: QueueSpec{Annotations: quota(`{"A":9223372036854775807,"B":99999999999999999999,"V100":9007199254740}`)},
+			capability: "A +Inf, B +Inf, V100 9.00719925474e+15", guarantee: "V100 9.00719925474e+15", deserved: "V100 9.00719925474e+15", faults: "[A Unlimited, B Unlimited]",
+		},
+		{
+			name:       "no limit is nothing to deserve",
+			keys:       Keys{Deserved: "d"},
+			spec:       QueueSpec{Annotations: map[string]string{QuotaAnnotation: `{"A":9223372036854775807}`, "d": `{"A":9223372036854775807}`}},
+			capability: "A +Inf", faults: "[A Unlimited, A TooLarge]",
 		},
 		{
 			name: "a bad entry drops itself", spec: QueueSpec{Annotations: quota(`{"A":2,"B":2.5}`)},
@@ -117,7 +131,7 @@ func TestBuildQueue(t *testing.T) {
 
 // TestCheckCards: the faults are those of BuildQueue, and the names those of the map.
 func TestCheckCards(t *testing.T) {
-	cards := map[string]int64{"A": 2, "B": -1, "a|b": 1}
+	cards := map[string]int64{"A": 2, "B": -1, "a|b": 1, "U": Unlimited}
 	err := QueueSpec{Cards: cards}.CheckCards()
 	want := `[[B]: Invalid value: -1: want a whole number of cards from 0 to 9007199254740, in digits, ` +
 		`[a|b]: Invalid value: "a|b": a quota is of one card, not of alternatives: write an entry for each card]`
@@ -129,7 +143,7 @@ func TestCheckCards(t *testing.T) {
 	}
 	var cfg Config
 	specs := []QueueSpec{{Cards: cards}, {Cards: map[string]int64{"C": 0}, Annotations: map[string]string{QuotaAnnotation: `{"D":1}`}}}
-	if got, want := cfg.NamedCards(specs), []string{"A", "B", "C"}; !slices.Equal(got, want) {
+	if got, want := cfg.NamedCards(specs), []string{"A", "B", "C", "U"}; !slices.Equal(got, want) {
 		t.Errorf("cards %q, want %q", got, want)
 	}
 	m, err := NewMap([]string{"A"})

@@ -11,8 +11,9 @@ func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 }
 
 // Release ends tasks: their charges go, and their job's min shrinks by what they had of
-// it. Tasks that were pending by the views are forgotten. known reports whether all ids
-// were of either; others are left alone.
+// it. The job stays reserved, also without its last task, until [Ledger.ReleaseJob]. Tasks
+// that were pending by the views are forgotten. known reports whether all ids were of either;
+// others are left alone.
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
 }
@@ -75,7 +76,8 @@ func (l *Ledger) rollBack(tasks ...*task) {
 	}
 }
 
-// ReleaseJob takes a job's reservation and all its charges away, if it has any.
+// ReleaseJob takes a job's reservation and all its charges away, if it has any. It is for the
+// end of a job: [Ledger.Release] of its last task leaves the job reserved.
 func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 	l.lock()
 	j := l.jobs[id]

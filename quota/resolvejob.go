@@ -305,7 +305,7 @@ func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
 			b.made = make([]int64, len(amounts))
 		}
 		if !addExact(&b.made[i], amount) && b.job.Min == nil {
-			b.tooLarge(string(b.outs.names[i]), "units")
+			b.tooLarge(string(b.outs.names[i]), unitOfOutput(b.outs.names[i]).plural())
 		}
 	}
 }

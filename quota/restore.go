@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -24,8 +25,8 @@ import (
 //
 // Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if m has
 // other outputs, or cfg decides otherwise than the snapshot's (all but OnEvent decides),
-// [ErrUnknownDimension] for a card that m doesn't have, and [ErrSnapshot] for what no
-// ledger can hold; these two name the record.
+// [ErrUnknownDimension] for a card that m doesn't have, and [ErrSnapshot] for a text that is
+// broken off, or has what no ledger can hold; these two name the record.
 func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data []byte) (*Ledger, error) {
 	doc, err := readSnapshot(data)
 	if err != nil {
@@ -80,7 +81,11 @@ func place(list string, i int, id string) string { return fmt.Sprintf("%s[%d] %q
 func readSnapshot(data []byte) (*snapshotDoc, error) {
 	var head map[string]json.RawMessage
 	if !json.Valid(data) {
-		return nil, fmt.Errorf("%w: not JSON: %s", ErrFormat, jsonFault(data, 0))
+		is := ErrFormat
+		if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) { // it may have been one, before a disk was full
+			is = ErrSnapshot
+		}
+		return nil, fmt.Errorf("%w: not JSON: %s", is, jsonFault(data, 0))
 	}
 	if err := json.Unmarshal(data, &head); err != nil || string(head["format"]) != strconv.Quote(snapshotFormat) {
 		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrFormat, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)

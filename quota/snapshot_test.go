@@ -220,8 +220,10 @@ func TestRestoreRefuses(t *testing.T) {
 		place    string
 	}{
 		{data, "", ErrFormat, "not JSON"},
-		{data, data + "{}", ErrFormat, "not JSON: invalid character '{' after top-level value at byte "},
-		{data, data[:len(data)-2], ErrFormat, fmt.Sprintf("not JSON: unexpected end of JSON input at byte %d", len(data)-2)},
+		{data, data + "{}", ErrSnapshot, "not JSON: invalid character '{' after top-level value at byte "},
+		{data, "\n{", ErrSnapshot, "not JSON: unexpected end of JSON input at byte 2"},
+		{data, "format: v1", ErrFormat, "not JSON: invalid character"},
+		{data, data[:len(data)-2], ErrSnapshot, fmt.Sprintf("not JSON: unexpected end of JSON input at byte %d", len(data)-2)},
 		{data, "null", ErrFormat, `the format is missing: want "resvec.quota/v1"`},
 		{data, "[]", ErrFormat, `the format is missing: want "resvec.quota/v1"`},
 		{"resvec.quota/v1", "resvec.quota/v2", ErrFormat, `the format is "resvec.quota/v2": want "resvec.quota/v1"`},

@@ -187,13 +187,8 @@ func (q *Queue) sound(m *vectormap.ResourceVectorMap) bool {
 // empty where there must be a limit.
 func wantAmount(m *vectormap.ResourceVectorMap, dim int, unlimited string) string {
 	unit := "a whole number"
-	switch _, card := cardOf(m, dim, m.Name(dim)); {
-	case card:
-		unit += " of milli-cards"
-	case dim == vectormap.CPU:
-		unit += " of milli-cores"
-	case dim == vectormap.Memory:
-		unit += " of bytes"
+	if whole := unitOf(m, dim).whole; whole != "" {
+		unit += " of" + whole
 	}
 	unit += " from 0 to less than 2^53"
 	if unlimited != "" {
@@ -235,8 +230,7 @@ func (v *validator) warn(q *Queue, list string, dim int, amount float64, than st
 
 // unit returns what a dimension is called, and how its amounts are written.
 func (v *validator) unit(dim int) (resource string, unit amountUnit) {
-	_, isCard := cardOf(v.m, dim, v.m.Name(dim))
-	return oneLine(resourceOf(v.m, dim)), unitOf(dim, isCard)
+	return oneLine(resourceOf(v.m, dim)), unitOf(v.m, dim)
 }
 
 func element(v []float64, dim int) float64 {

@@ -33,7 +33,7 @@ func TestFaultTexts(t *testing.T) {
 		{`{"X":"3"}`, `entry "X": the count is "3"` + count, `the count is "3" for "X"` + count},
 		{`{"X":null}`, `entry "X": the count is null` + count, "none"},
 		{`{"X":{"a": [1]}}`, `entry "X": the count is {"a": [1]}` + count, `the count is {"a": [1]} for "X"` + count},
-		{`{"X":99999999999999999999}`, `entry "X": the count is 99999999999999999999` + count, `the count is 99999999999999999999 for "X"` + count},
+		{`{"X":99999999999999999999}`, `entry "X": the amount is 99999999999999999999, more than can be counted: it is no limit`, `the count is 99999999999999999999 for "X"` + count},
 		{`{"X":1,"X":"b","X":3}`, `entry "X": the card is there more than once, as 1 and "b", and none of them counts: write it once`, `the count is "b" for "X"` + count},
 		{`{"":1}`, `"" names no card`, "none"},
 		{`{"X|Y":1}`, `entry "X|Y": a quota is of one card, not of alternatives: write an entry for each card`, "none"},
@@ -227,7 +227,7 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		{
 			"cpu, absent", Config{}, []QueueSpec{annotated("q", "", `{"A":1}`, nil)}, "", "", "cpu:1 A:1",
-			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it`, "", ReasonNoQuota,
+			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it: write it into the capability, or see Config.MissingUnlimited`, "", ReasonNoQuota,
 		},
 		{
 			"unreadable", Config{}, []QueueSpec{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",

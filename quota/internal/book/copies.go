@@ -74,7 +74,15 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 func (q *Queue) minOption(item int, dim int32, amount int64) Option {
 	r := q.floorRoom(dim, nil, nil)
 	r.why = q.whyMin(dim, amount, nil, nil)
+	r.within(amount, q.countRoom(dim, 0)) // what nothing limits may still be too much to count
 	return r.option(item, amount)
+}
+
+// chargeOption returns the room for cpu or memory of a task of a job.
+func (q *Queue) chargeOption(dim int32, amount int64, j *Job) Option {
+	r := q.chargeRoom(dim, j.Held[dim])
+	r.within(amount, q.countRoom(dim, j.Held[dim]))
+	return r.option(0, amount)
 }
 
 // floorRepeats returns how often an amount can be held.
@@ -119,8 +127,7 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 	}()
 	first := c.trial()
 	if q.Admits() == Yes {
-		f.CPU = q.chargeRoom(CPU, first.Held[CPU]).option(0, u.CPU)
-		f.Memory = q.chargeRoom(Memory, first.Held[Memory]).option(0, u.Memory)
+		f.CPU, f.Memory = q.chargeOption(CPU, u.CPU, first), q.chargeOption(Memory, u.Memory, first)
 	}
 	MayCharge(&f.Next, first.Queue, first, u, cards, nil)
 	f.Items = slices.Clone(f.Next.Options)
