@@ -96,13 +96,18 @@ func (l *Ledger) check() (found []violation) {
 			belongs(violation{task: id})
 		}
 	}
-	for _, q := range l.ordered {
-		if l.queues[q.spec.Name] != q || q.spec.Parent != queueName(q.Parent) {
+	queues := make([]*book.Queue, 0, len(l.queues))
+	for q := range l.byName() {
+		queues = append(queues, &q.Queue)
+		if l.queues[q.spec.Name] != q {
 			belongs(violation{queue: q.spec.Name})
 		}
 	}
+	if len(queues) != len(l.queues) {
+		belongs(violation{got: int64(len(queues)), want: int64(len(l.queues))})
+	}
 	// The book names records by pointers. Here they get their names.
-	for _, v := range l.book.Check(l.records()) {
+	for _, v := range l.book.Check(queues, l.records()) {
 		is := violation{rule: v.Rule, queue: queueName(v.Queue), got: v.Got, want: v.Want}
 		if v.Job != nil {
 			is.job = names[v.Job]
@@ -137,7 +142,7 @@ func (l *Ledger) Over() []Headroom {
 }
 
 func (l *Ledger) overages() (list []Headroom) {
-	for _, q := range l.ordered {
+	for q := range l.byName() {
 		if !q.AnyOver() {
 			continue
 		}

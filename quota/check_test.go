@@ -106,3 +106,42 @@ func TestOrphan(t *testing.T) {
 	w.want(w.commit("2", "j", "q", "A:1"), "UnknownQueue")
 	w.again()
 }
+
+// TestOrphansOneByOne: whichever of them have gone, what is left stays in order, and so a
+// restored ledger has it. Their places in the order don't pile up.
+func TestOrphansOneByOne(t *testing.T) {
+	const n = 40
+	w := gpus(t, Config{}, "q", "A:4")
+	queues := []Queue{q(w.m, "q", "A:4")}
+	for i := range n {
+		queues = append(queues, q(w.m, fmt.Sprintf("o%02d < q", i), "A:1"))
+	}
+	if _, _, err := w.SetQueues(queues, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		id := fmt.Sprintf("o%02d", i)
+		w.want(w.reserve(id, id, "cpu:0"), "yes")
+	}
+	if _, _, err := w.SetQueues(queues[:1], nil); err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]bool{"q": true}
+	for _, q := range queues {
+		left[q.Name] = true
+	}
+	for i := range n {
+		id := fmt.Sprintf("o%02d", i*7%n)
+		w.ReleaseJob(id)
+		delete(left, id)
+		var names []string
+		for s := range w.Samples() {
+			names = append(names, s.Name)
+		}
+		w.want(fmt.Sprint(names), fmt.Sprint(sorted(left)))
+		w.again()
+		if err := w.Check(); err != nil || len(w.ordered) > 2*len(left) {
+			t.Errorf("%d places for %d queues; %v", len(w.ordered), len(left), err)
+		}
+	}
+}

@@ -87,6 +87,27 @@ func BenchmarkSetQueues(b *testing.B) {
 	}
 }
 
+// BenchmarkReleaseOrphans takes the last jobs of orphans one by one: of ten times as many
+// each takes no longer.
+func BenchmarkReleaseOrphans(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprintf("orphans=%d", n), func(b *testing.B) {
+			var ids []string
+			var l *Ledger
+			for i := range b.N {
+				if i%n == 0 { // all have gone
+					b.StopTimer()
+					l, ids = orphans(b, n), names(n, "q%d")
+					b.StartTimer()
+				}
+				if _, known := l.ReleaseJob(ids[i%n]); !known || len(l.queues) != n-i%n {
+					b.Fatalf("%d queues are left after %d jobs", len(l.queues), i%n+1)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkReconcile tells a ledger of 10,000 queues, and as many tasks that run and
 // that wait, that one task was resized: by a view of everything, and by one of the task.
 func BenchmarkReconcile(b *testing.B) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -30,6 +31,7 @@ func TestGrowth(t *testing.T) {
 		"view each task of a job alone":      {500, reconcileEach},
 		"reconcile a chain with jobs below":  {1000, reconcileChain},
 		"reconcile jobs that are gone":       {2000, reconcileGone},
+		"release orphans one by one":         {2000, releaseOrphans},
 		"reconcile a job of many keys":       {2000, reconcileKeys},
 		"reconcile tasks that wait":          {300, reconcileWaiting},
 		"replace a chain of queues":          {500, replaceChain},
@@ -259,6 +261,39 @@ func reconcileGone(t *testing.T, n int) func() {
 			t.Errorf("%d queues are left", len(l.queues))
 		}
 	}
+}
+
+// releaseOrphans takes the last jobs of many orphans, each in a change of its own.
+func releaseOrphans(t *testing.T, n int) func() {
+	l := orphans(t, n)
+	return func() {
+		for i := range n {
+			l.ReleaseJob(fmt.Sprint("q", i))
+		}
+		if len(l.queues) > 1 {
+			t.Errorf("%d queues are left", len(l.queues))
+		}
+	}
+}
+
+// orphans makes n orphans below a queue, each with a job by its name.
+func orphans(t testing.TB, n int) *Ledger {
+	m := must(NewMap(nil))
+	queues := []Queue{withRoom(m, Queue{Name: "org"})}
+	for i := range n {
+		queues = append(queues, withRoom(m, Queue{Name: fmt.Sprint("q", i), Parent: "org"}))
+	}
+	l := must(New(Config{}, m, nil, queues))
+	for i := range n {
+		name := fmt.Sprint("q", i)
+		if a, err := l.Reserve(&JobRequest{id: name, queue: name, min: book.Min{CPU: 1}}); err != nil || !a.OK {
+			t.Fatal(a, err)
+		}
+	}
+	if orphans, _, err := l.SetQueues(queues[:1], nil); err != nil || len(orphans) != n {
+		t.Fatalf("%d orphans, %v", len(orphans), err)
+	}
+	return l
 }
 
 // keys returns n lists of alternatives among ten cards, no two alike.

@@ -225,7 +225,7 @@ func TestHostileLoad(t *testing.T) {
 		if v := w.Check(); v != nil || len(w.jobs)+len(w.tasks) > 0 {
 			t.Errorf("%v", v)
 		}
-		for _, queue := range w.ordered {
+		for _, queue := range w.queues {
 			for dim := range queue.Cells {
 				if c := queue.Cells[dim]; c.Full() != 0 || c.Elastic != 0 {
 					t.Errorf("%s keeps %v", queue.spec.Name, c)

@@ -36,7 +36,7 @@ type Ledger struct {
 
 	book     book.Book
 	queues   map[string]*queue
-	ordered  []*queue // by name
+	ordered  []*queue // by name; orphans that have gone stay for a while, see byName
 	jobs     map[string]*job
 	tasks    map[string]*task
 	waiting  map[string]*waitingTask // pending by the views

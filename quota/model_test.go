@@ -1342,7 +1342,7 @@ func stateOf(l *Ledger) string {
 	g := newGolden(Config{}, nil)
 	g.seq = l.seq
 	for name, q := range l.queues {
-		g.queues[name] = &goldQueue{name: name, parent: q.spec.Parent, priority: q.spec.Priority, state: q.spec.State, orphan: q.Orphan}
+		g.queues[name] = &goldQueue{name: name, parent: queueName(q.Parent), priority: q.spec.Priority, state: q.spec.State, orphan: q.Orphan}
 	}
 	for id, j := range l.jobs {
 		g.jobs[id] = goldOf(l, j)

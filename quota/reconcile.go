@@ -133,7 +133,7 @@ func (r *reconciler) run() {
 			r.admit(j)
 		}
 	}
-	switch many := !r.careful && len(r.ids)*l.book.Levels > 4*len(l.book.TopDown); {
+	switch many := !r.careful && len(r.ids)*l.book.Levels > 4*len(l.queues); {
 	case many && r.chooses():
 		l.book.SumAfter(charge)
 		admit()

@@ -196,7 +196,7 @@ func (l *Ledger) document() *snapshotDoc {
 	for _, card := range sorted(l.source.known) {
 		doc.Known = append(doc.Known, snapshotCard{card, append([]corev1.ResourceName{}, l.source.known[card]...)})
 	}
-	for _, q := range l.ordered {
+	for q := range l.byName() {
 		doc.Queues = append(doc.Queues, l.queueDoc(q))
 	}
 	indices := map[*book.Item]int{}
@@ -261,7 +261,7 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	doc := snapshotQueue{
 		Capability: l.amountsDoc(s.Capability), Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
 		Ignored: slices.Sorted(slices.Values(s.ignored)),
-		Name:    s.Name, Orphan: q.Orphan, Parent: s.Parent, Priority: s.Priority, State: strings.ToLower(string(s.State)),
+		Name:    s.Name, Orphan: q.Orphan, Parent: queueName(q.Parent), Priority: s.Priority, State: strings.ToLower(string(s.State)),
 	}
 	for dim, text := range s.denied {
 		if name := l.m.Name(dim); text != "" {

@@ -93,14 +93,14 @@ func (l *Ledger) Samples() iter.Seq[QueueStatus] {
 func (l *Ledger) samples() []QueueStatus {
 	l.rlock()
 	defer l.mu.RUnlock()
-	samples := make([]QueueStatus, 0, len(l.ordered)+1)
+	samples := make([]QueueStatus, 0, len(l.queues)+1)
 	// Names that aren't there share one sample: users write them.
 	if l.refusals != nil {
 		samples = append(samples, QueueStatus{Seq: l.seq, Rejections: maps.Clone(l.refusals)})
 	}
 	waiting := l.waitingAmounts()
 	var cards []Usage
-	for _, q := range l.ordered {
+	for q := range l.byName() {
 		s := l.status(q, waiting[&q.Queue])
 		first := len(cards)
 		// One list for all queues: ten thousand small ones cost more.
@@ -167,7 +167,7 @@ func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
 		sums[dim] = book.AddSaturated(sums[dim], amount)
 	}
 	l.countWaiting(add)
-	for _, q := range slices.Backward(l.book.TopDown) {
+	for _, q := range slices.Backward(l.book.TopDown()) {
 		if sums := waiting[q]; sums != nil && q.Parent != nil {
 			for dim, amount := range sums {
 				add(q.Parent, int32(dim), amount)

@@ -117,9 +117,9 @@ func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
 		stays[queues[i].Name] = true
 	}
 	parents = map[string]string{}
-	for _, q := range l.ordered {
-		if !stays[q.spec.Name] && q.Jobs > 0 {
-			parents[q.spec.Name] = ""
+	for name, q := range l.queues {
+		if !stays[name] && q.Jobs > 0 {
+			parents[name] = ""
 		}
 	}
 	nearest := make(map[*book.Queue]string, len(parents)) // of queues that go: that above them which stays
@@ -164,7 +164,7 @@ func (l *Ledger) tooLarge(queues []Queue) error {
 	maps.Copy(parents, l.orphaned(queues))
 	tops := make(map[string]string, len(parents)) // the queue at the top of each that was looked for
 	sums := map[string][]int64{}                  // by these
-	for _, q := range l.ordered {
+	for q := range l.byName() {
 		if q.Jobs == 0 {
 			continue
 		}
@@ -229,7 +229,7 @@ func (l *Ledger) link() {
 	}
 	l.book.Link(records)
 	// A queue's state and named cards follow from those of its parent, so parents come first.
-	for _, q := range l.book.TopDown {
+	for _, q := range l.book.TopDown() {
 		recordOf(q).inherit(l.cfg.MissingUnlimited)
 	}
 	l.book.Total(l.records())
@@ -292,18 +292,24 @@ func (q *Queue) mentions(dim int) bool {
 	return denied && text == ""
 }
 
-// prune removes the orphans that have no records any more.
-func (l *Ledger) prune() {
-	gone := l.book.Prune()
-	if len(gone) == 0 {
-		return
+// byName returns the queues in the order of their names.
+func (l *Ledger) byName() iter.Seq[*queue] {
+	return func(yield func(*queue) bool) {
+		for _, q := range l.ordered {
+			if !q.Gone && !yield(q) {
+				return
+			}
+		}
 	}
-	for _, q := range gone {
+}
+
+// prune removes the orphans that have no records any more. To find each in the list would
+// be work for all queues: they leave it together, once most of it are such.
+func (l *Ledger) prune() {
+	for _, q := range l.book.Prune() {
 		delete(l.queues, queueName(q))
 	}
-	l.ordered = slices.DeleteFunc(l.ordered, func(q *queue) bool { return q.Gone })
-	// The book has moved what was below them up: the names follow.
-	for _, q := range l.ordered {
-		q.spec.Parent = queueName(q.Parent)
+	if len(l.ordered) > 2*len(l.queues) {
+		l.ordered = slices.DeleteFunc(l.ordered, func(q *queue) bool { return q.Gone })
 	}
 }

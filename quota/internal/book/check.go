@@ -27,17 +27,21 @@ type Violation struct {
 	Want  int64 // what it should be, or the limit
 }
 
-// Check recomputes everything from the records, and returns what doesn't agree.
-func (b *Book) Check(jobs func(yield func(*Job) bool)) []Violation {
-	c := checker{b: b, sums: make(map[*Queue][]Cell, len(b.Queues)), jobs: make(map[*Queue]int, len(b.Queues)), holds: map[*Queue]int{}}
-	for _, q := range b.Queues {
+// Check recomputes everything from the records, and returns what doesn't agree. The queues
+// and jobs are those that the caller has.
+func (b *Book) Check(queues []*Queue, jobs func(yield func(*Job) bool)) []Violation {
+	c := checker{b: b, sums: make(map[*Queue][]Cell, len(queues)), jobs: make(map[*Queue]int, len(queues)), holds: map[*Queue]int{}}
+	linked := len(b.top)
+	for _, q := range queues {
 		c.sums[q] = make([]Cell, len(q.Cells))
+		linked += len(q.Children)
 	}
+	c.equal(Violation{Dim: -1}, Belongs, int64(linked), int64(len(queues)))
 	for j := range jobs {
 		c.job(j)
 	}
-	c.rollUp()
-	for _, q := range b.Queues {
+	c.rollUp(queues)
+	for _, q := range queues {
 		c.queue(q)
 	}
 	return c.found
@@ -238,14 +242,14 @@ func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
 
 // rollUp adds the sums of every queue to those of the queues above it. It doesn't use
 // TopDown, which the operations use: a fault there shows as a difference.
-func (c *checker) rollUp() {
-	waits := make(map[*Queue]int, len(c.b.Queues)) // children that aren't added yet
-	for _, q := range c.b.Queues {
+func (c *checker) rollUp(queues []*Queue) {
+	waits := make(map[*Queue]int, len(queues)) // children that aren't added yet
+	for _, q := range queues {
 		if q.Parent != nil {
 			waits[q.Parent]++
 		}
 	}
-	for _, q := range c.b.Queues {
+	for _, q := range queues {
 		if len(q.Children) > 0 {
 			continue
 		}
@@ -270,7 +274,7 @@ func (c *checker) queue(q *Queue) {
 	v := Violation{Queue: q, Dim: -1}
 	c.equal(v, Belongs, int64(q.Jobs), int64(c.jobs[q]))
 	c.equal(v, SumsAgree, int64(q.Holders), int64(c.holds[q]))
-	if q.Gone {
+	if siblings := *c.b.siblings(q); q.Gone || q.at >= len(siblings) || siblings[q.at] != q {
 		c.is(v, Belongs)
 	}
 	for dim := range q.Cells {

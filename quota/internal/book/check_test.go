@@ -118,12 +118,13 @@ func TestCheckFinds(t *testing.T) {
 		{"a task of another job", func(_ *Book, j *Job, c *Task) { c.Job = &Job{Reserved: true, partial: [2]bool{true, true}} }, "belongs 0, want 0"},
 	} {
 		b, j, charged := small(t)
-		if found := b.Check(slices.Values([]*Job{j})); len(found) > 0 {
+		queues := b.TopDown()
+		if found := b.Check(queues, slices.Values([]*Job{j})); len(found) > 0 {
 			t.Fatalf("%+v", found)
 		}
 		c.fault(b, j, charged)
 		var got []string
-		for _, v := range b.Check(slices.Values([]*Job{j})) {
+		for _, v := range b.Check(queues, slices.Values([]*Job{j})) {
 			text := names[v.Rule]
 			if v.Dim != -1 {
 				text += fmt.Sprint(" of ", v.Dim)

@@ -47,7 +47,7 @@ func TestRollBack(t *testing.T) {
 		if got := fmt.Sprint(covered, held); got != c.want || j.Held[Memory] != held || j.Items[0].Held != held {
 			t.Errorf("%s: %s, want %s; %+v", c.name, got, c.want, j)
 		}
-		if found := w.Check(slices.Values([]*Job{j})); found != nil {
+		if found := w.Check(w.TopDown(), slices.Values([]*Job{j})); found != nil {
 			t.Errorf("%s: %+v", c.name, found)
 		}
 	}
@@ -74,7 +74,7 @@ func TestForfeit(t *testing.T) {
 		if j.Min != [2]int64{1, 2} || j.Held != [2]int64{} || j.Items[0].Min != 0 || j.Items[1].Min != 1 || j.Holds() || j.Gone {
 			t.Errorf("%+v, %+v, %+v", j, j.Items[0], j.Items[1])
 		}
-		if found := w.Check(slices.Values([]*Job{j})); found != nil {
+		if found := w.Check(w.TopDown(), slices.Values([]*Job{j})); found != nil {
 			t.Errorf("%+v", found)
 		}
 		other := w.reserve(Min{CPU: 1})

@@ -9,7 +9,7 @@ import (
 // state is everything that charges change, as text.
 func (w *world) state(j *Job) string {
 	var b strings.Builder
-	for _, q := range w.Queues {
+	for _, q := range w.TopDown() {
 		fmt.Fprintln(&b, q.Tag, q.Cells, q.over, q.Holders, q.Jobs)
 	}
 	fmt.Fprintln(&b, j.Held, j.Min, j.Tasks, j.holding)
@@ -29,7 +29,7 @@ func TestUndo(t *testing.T) {
 		w := newWorld(t)
 		j := w.reserve(Min{CPU: 3, AnyMix: anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}})
 		w.charge(j, Use{CPU: 1, Items: []UseItem{{w.alts("C"), 2}}})
-		for _, q := range w.Queues { // too much is held
+		for _, q := range w.TopDown() { // too much is held
 			q.Cells[cardA].Limit = 2
 			q.MarkAll()
 		}

@@ -18,11 +18,9 @@ type Quota struct {
 // queue and its siblings. Real is the formula of Volcano's capacity plugin, with the min
 // that its design has and its code lacks.
 func (b *Book) SetLimits(cluster []int64, enforce bool, quota func(q *Queue, dim int) Quota) {
-	b.limitLevel(b.top(), cluster, enforce, quota)
-	for _, q := range b.TopDown {
+	b.limitLevel(b.top, cluster, enforce, quota)
+	for _, q := range b.TopDown() {
 		b.limitLevel(q.Children, q.Real, enforce, quota)
-	}
-	for _, q := range b.Queues {
 		q.over = nil
 		q.MarkAll()
 	}

@@ -31,11 +31,10 @@ const (
 
 // Book is a tree of queues.
 type Book struct {
-	Dims    int      // how many dimensions there are
-	Queues  []*Queue // in the order that Link got
-	TopDown []*Queue // each behind its parent
-	Levels  int      // how many queues are below one another at most
+	Dims   int // how many dimensions there are
+	Levels int // how many queues are below one another at most
 
+	top     []*Queue // those without a parent
 	emptied []*Queue // that may be orphans without records by the end of a change
 }
 
@@ -75,9 +74,11 @@ func (c *Cell) raise(now, before *Cell) {
 
 // Queue is a node of the tree. Amounts of a leaf count in every queue above.
 type Queue struct {
+	// What a change reads comes first: it is one cache line.
 	Cells  []Cell
 	Parent *Queue
-	Open   bool // it and every queue above
+	over   map[int32]bool // dimensions where the limit is exceeded: it was lowered, or pods ran already
+	Open   bool           // it and every queue above
 	Leaf   bool
 	Gone   bool // no longer in the book; handles may still point here
 	Empty  bool // nothing of its capability was configured
@@ -87,10 +88,10 @@ type Queue struct {
 	Real     []int64 // see SetLimits
 	Deserved []int64
 
-	Children []*Queue
-	Jobs     int            // records
-	Holders  int            // jobs with a hold, here and in the queues below
-	over     map[int32]bool // dimensions where the limit is exceeded: it was lowered, or pods ran already
+	Children []*Queue // in no order
+	at       int      // among the children of its parent
+	Jobs     int      // records
+	Holders  int      // jobs with a hold, here and in the queues below
 }
 
 // Over reports whether the queue is marked as over in a dimension.

@@ -34,22 +34,19 @@ func (q *Queue) Depth() (n int) {
 
 // Link makes the tree of queues, whose Parent and Orphan are set.
 func (b *Book) Link(queues []*Queue) {
-	b.Queues = queues
+	b.top, b.Levels = nil, 0
 	for _, q := range queues {
 		q.Children = q.Children[:0]
 	}
 	for _, q := range queues {
-		if q.Parent != nil {
-			q.Parent.Children = append(q.Parent.Children, q)
-		}
+		b.link(q)
 	}
-	b.TopDown, b.Levels = b.top(), 0
-	// Level by level: sums go through TopDown backwards, limits forwards.
-	for from, to := 0, len(b.TopDown); from < to; from, to = to, len(b.TopDown) {
-		b.Levels++
-		for _, q := range b.TopDown[from:to] {
-			b.TopDown = append(b.TopDown, q.Children...)
+	for level := b.top; len(level) > 0; b.Levels++ {
+		var next []*Queue
+		for _, q := range level {
+			next = append(next, q.Children...)
 		}
+		level = next
 	}
 	// A queue whose only children are orphans takes jobs again: orphans wait for their end.
 	for _, q := range queues {
@@ -57,59 +54,67 @@ func (b *Book) Link(queues []*Queue) {
 	}
 }
 
-// top returns the queues without a parent.
-func (b *Book) top() (top []*Queue) {
-	for _, q := range b.Queues {
-		if q.Parent == nil {
-			top = append(top, q)
-		}
+// siblings returns the children of the queue's parent, or the queues at the top.
+func (b *Book) siblings(q *Queue) *[]*Queue {
+	if q.Parent == nil {
+		return &b.top
 	}
-	return top
+	return &q.Parent.Children
+}
+
+// link puts a queue below its parent.
+func (b *Book) link(q *Queue) {
+	siblings := b.siblings(q)
+	q.at = len(*siblings)
+	*siblings = append(*siblings, q)
+}
+
+// TopDown returns the queues level by level: sums go through them backwards, limits forwards.
+func (b *Book) TopDown() []*Queue {
+	queues := slices.Clone(b.top)
+	for i := 0; i < len(queues); i++ {
+		queues = append(queues, queues[i].Children...)
+	}
+	return queues
 }
 
 // Widen gives every queue the cells of so many dimensions.
 func (b *Book) Widen(dims int) {
 	b.Dims = dims
-	for _, q := range b.Queues {
+	for _, q := range b.TopDown() {
 		q.Cells = append(q.Cells, make([]Cell, dims-len(q.Cells))...)
 	}
 }
 
 // Prune removes the orphans that have no records of their own any more, and returns
-// them. What is below one comes below the nearest queue above it that stays, where it
-// counts already.
+// them. What is below one comes below the queue above it, where it counts already. Other
+// queues are not looked at: orphans may be many, and go one by one.
 func (b *Book) Prune() (gone []*Queue) {
 	for _, q := range b.emptied {
-		if q.Orphan && q.Jobs == 0 && !q.Gone {
-			q.Gone = true
-			gone = append(gone, q)
+		if !q.Orphan || q.Jobs > 0 || q.Gone {
+			continue
+		}
+		q.Gone = true
+		gone = append(gone, q)
+		siblings := b.siblings(q)
+		n := len(*siblings) - 1
+		last := (*siblings)[n]
+		(*siblings)[q.at], last.at = last, q.at
+		*siblings = slices.Delete(*siblings, n, n+1)
+		for _, child := range q.Children {
+			child.Parent = q.Parent
+			b.link(child)
 		}
 	}
 	b.emptied = b.emptied[:0]
-	if len(gone) == 0 {
-		return nil
-	}
-	isGone := func(q *Queue) bool { return q.Gone }
-	b.Queues = slices.DeleteFunc(b.Queues, isGone)
-	for _, q := range b.TopDown {
-		if q.Parent != nil && q.Parent.Gone { // it came before, and is below one that stays
-			q.Parent = q.Parent.Parent
-		}
-		q.Children = q.Children[:0]
-	}
-	b.TopDown = slices.DeleteFunc(b.TopDown, isGone)
-	for _, q := range b.Queues {
-		if q.Parent != nil {
-			q.Parent.Children = append(q.Parent.Children, q)
-		}
-	}
 	return gone
 }
 
 // Total makes the sums of every queue from the records of jobs: those of a leaf first, and
 // then, from the bottom up, those of its children for every parent.
 func (b *Book) Total(jobs func(yield func(*Job) bool)) {
-	for _, q := range b.Queues {
+	queues := b.TopDown()
+	for _, q := range queues {
 		for i := range q.Cells {
 			c := &q.Cells[i]
 			c.Allocated, c.Held, c.Elastic = 0, 0, 0
@@ -130,7 +135,7 @@ func (b *Book) Total(jobs func(yield func(*Job) bool)) {
 			}
 		})
 	}
-	for _, q := range slices.Backward(b.TopDown) {
+	for _, q := range slices.Backward(queues) {
 		if q.Parent != nil {
 			q.Parent.Holders += q.Holders
 			for dim := range q.Cells {
@@ -149,16 +154,17 @@ func (b *Book) SumAfter(do func()) {
 		holders int
 		cells   []Cell
 	}
-	was := make([]before, len(b.TopDown))
-	cells := make([]Cell, 0, len(b.TopDown)*b.Dims)
-	for i, q := range b.TopDown {
+	queues := b.TopDown()
+	was := make([]before, len(queues))
+	cells := make([]Cell, 0, len(queues)*b.Dims)
+	for i, q := range queues {
 		from := len(cells)
 		cells = append(cells, q.Cells...)
 		was[i] = before{q.Parent, q.Holders, cells[from:]}
 		q.Parent = nil
 	}
 	do()
-	for i, q := range slices.Backward(b.TopDown) {
+	for i, q := range slices.Backward(queues) {
 		if q.Parent = was[i].parent; q.Parent != nil {
 			q.Parent.Holders += q.Holders - was[i].holders
 			for dim := range q.Cells {
