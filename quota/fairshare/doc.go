@@ -9,6 +9,8 @@
 //	b, _, err := tree.Set("team-b", fairshare.Queue{Deserved: vector.ResourceVector{2}, Weight: []float64{3}})
 //	err = tree.SetUsage(a, fairshare.Usage{Allocated: vector.ResourceVector{8}})
 //	id, err := tree.Wait(b, fairshare.Job{Request: vector.ResourceVector{4}})
+//	tree.Divide() // after changes, before questions
+//	fmt.Println(tree.Share(nil, b)[0]) // 4, all that it wants
 //
 // [ReadQueues] reads queues from objects of KAI, Volcano and Kueue.
 //

@@ -3,6 +3,7 @@ package fairshare
 import (
 	"errors"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -196,7 +197,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestHistoryHalves checks what decay gives where that is exact, and within 2^-50 elsewhere.
+// TestHistoryHalves checks what decay gives where that is exact, and elsewhere that the
+// relative error is below 2^-52: its h-th power is 2^-a then, within h times as much.
 func TestHistoryHalves(t *testing.T) {
 	for _, test := range []struct {
 		a, h uint64
@@ -208,9 +210,18 @@ func TestHistoryHalves(t *testing.T) {
 			t.Errorf("halved(%d, %d) is %v, want %v", test.a, test.h, got, test.want)
 		}
 	}
-	for a := uint64(1); a < 5000; a += 7 {
-		if got, want := halved(a, 997), math.Exp2(-float64(a)/997); math.Abs(got-want) > want*0x1p-48 {
-			t.Errorf("halved(%d, 997) is %v, want about %v", a, got, want)
+	for _, h := range []uint64{3, 7, 101, 997} {
+		for a := uint64(1); a < 3*h; a += 1 + h/200 {
+			got := new(big.Float).SetPrec(200).SetFloat64(halved(a, h))
+			power := new(big.Float).SetPrec(200).SetInt64(1)
+			for range h {
+				power.Mul(power, got)
+			}
+			power.SetMantExp(power, int(a))
+			off, _ := power.Sub(power, big.NewFloat(1)).Float64()
+			if math.Abs(off) > float64(h)*0x1p-52 {
+				t.Errorf("halved(%d, %d) is off by %v of 2^-52", a, h, off/float64(h)*0x1p52)
+			}
 		}
 	}
 }
@@ -389,5 +400,86 @@ func TestDivideLeavesNothingToDo(t *testing.T) {
 		if len(rows) > 0 {
 			t.Errorf("stale at depth %d: %v", depth, rows)
 		}
+	}
+}
+
+// TestSkippedForGood: jobs that were skipped and have gone leave nothing behind, also where
+// nobody ever resumes; a queue that goes looks at its own jobs.
+func TestSkippedForGood(t *testing.T) {
+	tree := flat(t, 10, Options{}, queueOf{"a", 0, inf, 1, 0, 0}, queueOf{"b", 0, inf, 1, 0, 0})
+	a, _ := tree.Row("a")
+	for k := range 1000 {
+		id, err := tree.Wait(a, Job{Request: vector.ResourceVector{1}})
+		must(t, err)
+		tree.Skip(id)
+		if k%2 == 0 {
+			tree.Withdraw(id)
+			continue
+		}
+		tree.Admit(id)
+		must(t, tree.Forget(a, Job{Request: vector.ResourceVector{1}}))
+	}
+	if l := &tree.line; len(l.skipped) > 1 || len(l.jobs) > 1 || cap(l.leaves[a].jobs) > 8 {
+		t.Errorf("%d leaves are skipped, of %d jobs, and %d of the leaf", len(l.skipped), len(l.jobs), cap(l.leaves[a].jobs))
+	}
+	tree.Resume()
+	if _, _, ok := tree.Next(); ok {
+		t.Error("a job that has gone waits again")
+	}
+}
+
+// TestClaims checks what a claim says of refused victims, what becomes of one that is more
+// than what is preemptible, and that nobody changes the tree while it is open.
+func TestClaims(t *testing.T) {
+	tree := flat(t, 10, Options{}, queueOf{"a", 0, inf, 1, 10, 0}, queueOf{"b", 0, inf, 1, 10, 0}, queueOf{"c", 0, inf, 1, 0, 0})
+	a, _ := tree.Row("a")
+	b, _ := tree.Row("b")
+	c, _ := tree.Row("c")
+	v := func(x float64) vector.ResourceVector { return vector.ResourceVector{x} }
+	must(t, tree.SetUsage(a, Usage{Allocated: v(9), Unpreemptible: v(8), Wanted: v(10)}))
+	must(t, tree.SetUsage(c, Usage{Allocated: v(0), Wanted: v(0)}))
+	tree.Divide() // 5 and 5
+	claim := NewClaim(tree)
+	begin := func() {
+		t.Helper()
+		if _, ok, err := claim.Begin(b, Job{Request: v(4)}); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	begin()
+	list := []Victim{{Queue: a, Amounts: v(4)}, {Queue: a, Amounts: v(5)}, {Queue: a, Amounts: v(2)}}
+	n := 0
+	for range claim.Victims(list) {
+		n++
+	}
+	why, refused := claim.Refused()
+	if taken := claim.Taken(nil); n != 1 || refused != 2 || !slices.Equal(taken, []int{0}) ||
+		why.String() != "queue b would be saturated by 4/5, more than queue a after the victim: 0" {
+		t.Errorf("%d victims, %v; %d are refused: %v", n, taken, refused, why)
+	}
+	if _, ok := claim.Keep(nil); !ok {
+		t.Fatal("not kept")
+	}
+	// 5 are left, of which no more than 5 are not preemptible.
+	must(t, tree.Forget(a, Job{Request: v(5), Unpreemptible: true}))
+
+	must(t, tree.SetUsage(a, Usage{Allocated: v(10), Wanted: v(10)}))
+	for name, call := range map[string]func(){
+		"May":  func() { claim.May(list[2]) },
+		"Take": func() { claim.Take(list[2]) },
+		"Keep": func() { claim.Keep(nil) },
+		"Drop": claim.Drop,
+	} {
+		begin()
+		must(t, tree.Assume(c, Job{Request: v(1)}))
+		func() {
+			defer func() {
+				if r := recover(); r != "fairshare: tree has changed while a claim was open" {
+					t.Errorf("%s: %v", name, r)
+				}
+			}()
+			call()
+		}()
+		must(t, tree.Forget(c, Job{Request: v(1)}))
 	}
 }

@@ -229,7 +229,7 @@ func TestSmallestLoops(t *testing.T) {
 
 // TestReclaimEnds searches random stories for endless reclaim. Leximin has none.
 func TestReclaimEnds(t *testing.T) {
-	n := cmp.Or(testkit.Environment(t, "RESVEC_LONG", 0)*300_000, 4_000)
+	n := cmp.Or(testkit.Environment(t, "RESVEC_LONG", 0)*100_000, 4_000)
 	if testing.Short() {
 		n = min(n, 1_000)
 	}

@@ -23,7 +23,7 @@ func (t *Tree) Next() (leaf, id int, ok bool) {
 		return -1, -1, false
 	}
 	row := b.best[0]
-	return int(row), int(t.line.heaps[row][0]), true
+	return int(row), int(t.line.waiting(row)[0]), true
 }
 
 // bracket is the order of siblings, kept as tournaments: each parent has one among its
@@ -155,17 +155,17 @@ func (t *Tree) rankRow(row int32) {
 	b := &t.next
 	b.best[row] = -1
 	if t.rows[row].children == 0 {
-		if row > 0 && len(t.line.heaps[row]) > 0 {
+		if row > 0 && len(t.line.waiting(row)) > 0 {
 			b.best[row] = row
 		}
 	} else if winner := t.roundsOf(b.rounds, row)[1]; winner >= 0 {
 		b.best[row] = b.best[winner]
 	}
 	leaf := b.best[row]
-	if leaf >= 0 && len(t.line.heaps[leaf]) == 0 {
+	if leaf >= 0 && len(t.line.waiting(leaf)) == 0 {
 		b.best[row] = -1 // the leaf is ranked later, as it has changed, too
 	} else if leaf >= 0 && row > 0 {
-		t.setKey(&b.keys[row], row, leaf, t.line.heaps[leaf][0])
+		t.setKey(&b.keys[row], row, leaf, t.line.waiting(leaf)[0])
 	}
 }
 

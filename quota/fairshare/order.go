@@ -24,11 +24,16 @@ type order struct {
 // greatest measure that has candidates left below it. A candidate that is refused is passed
 // over, by Kueue's rules until the second round.
 //
+// A search that takes more victims than it needs, such as gang.Packer.Filter, counts in its
+// prefix what was yielded, and the prefix is no list of candidates: those that were refused
+// are not in it. The n-th victim that was yielded is the n-th of [Claim.Taken], whose numbers
+// are indexes of candidates.
+//
 // What it yields has the columns of the tree. For a packer of nodes with other columns, let
 // Node be an index of the host's, and yield from a loop of your own what that pod releases.
 //
 // Candidates of one leaf are asked in the order of the list. It is not read again after the
-// loop; [Claim.Taken] says which were taken.
+// loop. When it ends without enough room, [Claim.Refused] says why there is no more.
 func (c *Claim) Victims(candidates []Victim) iter.Seq2[int, vector.ResourceVector] {
 	return func(yield func(int, vector.ResourceVector) bool) { c.offer(candidates, yield) }
 }

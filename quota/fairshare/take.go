@@ -10,7 +10,7 @@ import (
 type Victim struct {
 	Queue   int                   // the row of its leaf
 	Node    int                   // for the caller, such as a row of nodes; see [Claim.Victims]
-	Amounts vector.ResourceVector // what it would give up, padded with zeros
+	Amounts vector.ResourceVector // what it would give up, padded with zeros; should be preemptible
 }
 
 // Claim asks from whom a job may take. It takes victims one by one, in the tree itself: what
@@ -28,8 +28,11 @@ type Victim struct {
 //		claim.Drop()
 //	}
 //
+// When there is no room in the end, [Claim.Refused] says why the rules gave no more.
+//
 // After Begin, end with Keep or Drop. Until then neither the host nor another claim may
-// change the tree: what they change may be lost. Nothing allocates once a claim has grown.
+// change the tree: the claim panics at its next call then. Nothing allocates once a claim has
+// grown.
 type Claim struct {
 	t             *Tree
 	leaf          int32
@@ -39,6 +42,10 @@ type Claim struct {
 	before        []int64 // what those had at the beginning, a row each
 	mark          Mark
 	isOpen, began bool // began: the journal is the claim's own
+	edits         uint64
+
+	why     Refusal // of the first victim that was refused
+	refused int     // how many were
 
 	taken   []taken
 	amounts []int64 // of taken, a row each
@@ -93,12 +100,14 @@ func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 	c.given, c.isGiver = grown(c.given, n*t.cols), grown(c.isGiver, n)
 	c.gave = c.gave[:0]
 	c.isSecond = false
+	c.why, c.refused = Refusal{}, 0
 	if why = c.first(); why.Reason != Allowed {
 		return why, false, nil
 	}
 	c.began = !t.journal.isOn
 	c.mark = t.Mark()
 	c.isOpen = true
+	c.edits = t.journal.edits
 	return why, true, nil
 }
 
@@ -111,11 +120,23 @@ func padded(dst []int64, v vector.ResourceVector, cols int) []int64 {
 	return dst
 }
 
+// check panics when the claim is not open, or the tree has changed by another hand.
+func (c *Claim) check() {
+	switch {
+	case !c.isOpen:
+		panic("fairshare: claim that has not begun")
+	case c.edits != c.t.journal.edits:
+		c.isOpen = false // so that it can begin again
+		panic("fairshare: tree has changed while a claim was open")
+	}
+}
+
 // Drop gives all victims back: the tree is as it was before Begin.
 func (c *Claim) Drop() {
 	if !c.isOpen {
 		return
 	}
+	c.check()
 	c.isOpen = false
 	c.taken = c.taken[:0]
 	c.t.Rollback(c.mark)
@@ -153,6 +174,9 @@ func (c *Claim) Second() { c.isSecond = c.t.options.Rules == Kueue }
 func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
 	why, a, b := c.ask(v)
 	if why.Reason != Allowed {
+		if c.refused++; c.refused == 1 {
+			c.why = why
+		}
 		return why, false
 	}
 	leaf := int32(v.Queue)
@@ -173,15 +197,19 @@ func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
 			t.setLeaf(leaf, j, t.used(leaf, allocated)[j]+sign*x, t.used(leaf, fixed)[j], t.used(leaf, asked)[j], t.used(leaf, waiting)[j])
 		}
 	}
+	c.edits = t.journal.edits
 }
+
+// Refused returns how many victims the rules have refused since Begin, by Kueue's rules those
+// of both rounds, and why the first: it is of the queue that is worst by the rules, unless the
+// caller chose the order. It stays after Drop and Keep, until the next Begin.
+func (c *Claim) Refused() (why Refusal, n int) { return c.why, c.refused }
 
 // ask asks the rules for a victim, whose amounts are in c.v then. a and b are the children
 // of the nearest common ancestor above, or at, the claim's leaf and the victim's.
 func (c *Claim) ask(v Victim) (why Refusal, a, b int32) {
 	t := c.t
-	if !c.isOpen {
-		panic("fairshare: claim that has not begun")
-	}
+	c.check()
 	q := t.checked(v.Queue)
 	t.checkVector(v.Amounts)
 	c.v = resized(c.v, t.cols)
@@ -419,9 +447,7 @@ func (c *Claim) askLeximin(a, b int32) Refusal {
 // left: if they refuse, all are given back, and why says so. Otherwise the queues of the
 // victims have what is left to them, and the job may be assumed or admitted.
 func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
-	if !c.isOpen {
-		panic("fairshare: claim that has not begun")
-	}
+	c.check()
 	cols := c.t.cols
 	for i := len(c.taken) - 1; i >= 0 && spare != nil; i-- {
 		x := c.taken[i]
@@ -437,10 +463,24 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 		return why, false
 	}
 	c.isOpen = false
+	for _, x := range c.taken {
+		c.limitFixed(x.leaf)
+	}
 	if c.began {
 		c.t.Commit()
 	}
 	return why, true
+}
+
+// limitFixed sets what of a leaf is not preemptible to what it has, where a victim was more
+// than what is preemptible.
+func (c *Claim) limitFixed(leaf int32) {
+	t := c.t
+	for j, a := range t.used(leaf, allocated) {
+		if t.used(leaf, fixed)[j] > a {
+			t.setLeaf(leaf, j, a, a, t.used(leaf, asked)[j], t.used(leaf, waiting)[j])
+		}
+	}
 }
 
 // Taken appends the indexes of the victims that are taken, in the order of taking, to dst.

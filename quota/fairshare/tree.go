@@ -402,10 +402,7 @@ func (t *Tree) isOccupied(row int32) bool {
 			return true
 		}
 	}
-	for range t.line.jobsOf(row) {
-		return true
-	}
-	return false
+	return len(t.line.leaves[row].jobs) > 0
 }
 
 // add adds a row of zeros for a new name.

@@ -11,6 +11,7 @@ type journal struct {
 	isOn    bool
 	changes []change
 	amounts []int64  // the former amounts of changed rows
+	edits   uint64   // moves on with every change, so that a claim sees changes that are not its own
 	stage   uint64   // moves on with every mark, rollback and commit
 	began   uint64   // the stage in which it was emptied last
 	saved   []uint64 // per row: the stage in which its usage was saved last
@@ -41,6 +42,7 @@ func (l *journal) grow(rows int) {
 
 // void empties the journal: what is now is final.
 func (l *journal) void() {
+	l.edits++
 	l.stage++
 	l.began = l.stage
 	l.isOn = false
@@ -72,6 +74,7 @@ func (t *Tree) Rollback(mark Mark) {
 	if mark.stage < l.began || !l.isOn || n > len(l.changes) || n > 0 && l.changes[n-1].stage >= mark.stage {
 		panic("fairshare: mark is no longer in the tree's history")
 	}
+	l.edits++
 	// Newest first: of a row that is there twice the older amounts are written last.
 	for k := len(l.changes) - 1; k >= n; k-- {
 		c := l.changes[k]
@@ -100,6 +103,7 @@ func (t *Tree) saveShare(row int32) {
 
 // save remembers the n amounts of a row, unless it was saved in this stage.
 func (l *journal) save(kind changeKind, saved []uint64, row int32, amounts []int64, n int) {
+	l.edits++
 	if !l.isOn || saved[row] == l.stage {
 		return
 	}
@@ -110,7 +114,9 @@ func (l *journal) save(kind changeKind, saved []uint64, row int32, amounts []int
 
 // saveJob remembers the state of a job.
 func (t *Tree) saveJob(id int32, state jobState) {
-	if l := &t.journal; l.isOn {
+	l := &t.journal
+	l.edits++
+	if l.isOn {
 		l.changes = append(l.changes, change{kind: jobChange, state: state, id: id, stage: l.stage})
 	}
 }

@@ -281,8 +281,8 @@ func (t *Tree) Decay(elapsed, halfLife time.Duration) {
 	t.stale.history = true
 }
 
-// halved returns 2^(-a/h), exact where that is a power of two, else within 2^-52. It uses
-// integers only: math.Exp2 gives other bits on other CPUs.
+// halved returns 2^(-a/h), exact where that is a power of two, else with a relative error
+// below 2^-52. It uses integers only: math.Exp2 gives other bits on other CPUs.
 func halved(a, h uint64) float64 {
 	whole, rest := a/h, a%h
 	if whole > 2000 {

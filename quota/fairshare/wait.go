@@ -1,26 +1,38 @@
 package fairshare
 
-import (
-	"iter"
-	"slices"
-)
+import "slices"
 
-// line is the jobs that wait, each leaf's in a heap: to add one or take any out costs the
-// logarithm of their number, and nothing is sorted anew. What a rollback restores is the set
-// of jobs, in any order in the heap; their order follows from the jobs alone.
+// line is the jobs that wait, those of each leaf in a heap: to add one or take any out costs
+// the logarithm of their number, and nothing is sorted anew. What a rollback restores is the
+// set of jobs, in any order in the heap; their order follows from the jobs alone.
 type line struct {
 	jobs     []job
-	requests []int64   // of each job, a row
-	heaps    [][]int32 // per row: the jobs that wait, the next at the front
-	skipped  []int32   // jobs that were skipped, some of which may wait again
-	gone     []int32   // jobs that are gone and may come back by a rollback
+	requests []int64    // of each job, a row
+	leaves   []leafLine // per row
+	skipped  []int32    // leaves with skipped jobs, each once; some have none any more
+	gone     []int32    // jobs that are gone and may come back by a rollback
 	free     []int32
 	came     int64
 }
 
+// leafLine is the jobs of a leaf: those that wait, a heap with the next at the front, and
+// behind them those that were skipped. So a job that is skipped, or waits again, moves by one
+// swap, and a leaf knows its own jobs.
+type leafLine struct {
+	jobs      []int32
+	waits     int  // how many wait
+	isSkipped bool // the leaf is in the list of those with skipped jobs
+}
+
+// waiting returns the jobs of a leaf that wait, the next at the front.
+func (l *line) waiting(leaf int32) []int32 {
+	q := &l.leaves[leaf]
+	return q.jobs[:q.waits]
+}
+
 type job struct {
 	leaf          int32
-	place         int32 // in the heap
+	place         int32 // among the jobs of its leaf
 	state         jobState
 	unpreemptible bool
 	hasPriority   bool
@@ -33,31 +45,14 @@ type jobState uint8
 
 const (
 	noJob     jobState = iota
-	waits              // it is in the heap of its leaf
-	isSkipped          // it isn't, but it counts as wanted
+	waits              // in the heap of its leaf
+	isSkipped          // behind the heap: it counts as wanted, and isn't served
 	hasGone            // it is admitted or withdrawn
 )
 
 const panicJob = "fairshare: no such job waits"
 
-func (l *line) grow(rows int) { l.heaps = grown(l.heaps, rows) }
-
-// jobsOf returns the jobs of a leaf that wait or were skipped, in no order. One that was
-// skipped again may come twice.
-func (l *line) jobsOf(leaf int32) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		for _, id := range l.heaps[leaf] {
-			if !yield(id) {
-				return
-			}
-		}
-		for _, id := range l.skipped {
-			if l.jobs[id].state == isSkipped && l.jobs[id].leaf == leaf && !yield(id) {
-				return
-			}
-		}
-	}
-}
+func (l *line) grow(rows int) { l.leaves = grown(l.leaves, rows) }
 
 func (t *Tree) request(id int32) []int64 { return t.line.requests[int(id)*t.cols:][:t.cols] }
 
@@ -158,9 +153,11 @@ func (t *Tree) Skip(id int) {
 // Resume lets all jobs wait again that were skipped: a new cycle begins.
 func (t *Tree) Resume() {
 	l := &t.line
-	for _, id := range l.skipped {
-		if l.jobs[id].state == isSkipped {
-			t.change(id, waits)
+	for _, leaf := range l.skipped {
+		q := &l.leaves[leaf]
+		q.isSkipped = false
+		for q.waits < len(q.jobs) {
+			t.change(q.jobs[q.waits], waits)
 		}
 	}
 	l.skipped = l.skipped[:0]
@@ -178,38 +175,38 @@ func (t *Tree) change(id int32, state jobState) {
 // setState brings a job into another state, also in a rollback.
 func (t *Tree) setState(id int32, state jobState) {
 	l, j := &t.line, &t.line.jobs[id]
+	q := &l.leaves[j.leaf]
 	switch j.state {
 	case waits:
 		t.leave(id)
-	case isSkipped: // a rollback takes the last first
-		l.skipped = withoutLast(l.skipped, id)
-	case hasGone:
-		l.gone = withoutLast(l.gone, id)
+	case hasGone: // a rollback takes the last first
+		if n := len(l.gone); n > 0 && l.gone[n-1] == id {
+			l.gone = l.gone[:n-1]
+		}
 	}
-	if j.state = state; state == waits {
-		h := &l.heaps[j.leaf]
-		j.place = int32(len(*h))
-		*h = append(*h, id)
-		t.rise(*h, int(j.place))
+	isHere := func(s jobState) bool { return s == waits || s == isSkipped }
+	switch {
+	case isHere(state) && !isHere(j.state):
+		j.place = int32(len(q.jobs))
+		q.jobs = append(q.jobs, id)
+	case isHere(j.state) && !isHere(state): // it is behind the heap now
+		t.swap(q.jobs, int(j.place), len(q.jobs)-1)
+		q.jobs = q.jobs[:len(q.jobs)-1]
 	}
-	switch state {
-	case isSkipped: // also when Resume is rolled back
-		l.skipped = append(l.skipped, id)
+	switch j.state = state; state {
+	case waits:
+		t.enter(id)
+	case isSkipped:
+		if !q.isSkipped {
+			q.isSkipped = true
+			l.skipped = append(l.skipped, j.leaf)
+		}
 	case hasGone:
 		l.gone = append(l.gone, id)
 	case noJob: // its coming was rolled back
 		l.free = append(l.free, id)
 	}
 	t.touch(j.leaf)
-}
-
-// withoutLast drops id from the end of a list, if it is there. Elsewhere it does no harm: the
-// state of the job says that it isn't meant.
-func withoutLast(list []int32, id int32) []int32 {
-	if n := len(list); n > 0 && list[n-1] == id {
-		return list[:n-1]
-	}
-	return list
 }
 
 // release frees the numbers of jobs that can't come back.
@@ -223,10 +220,10 @@ func (l *line) release() {
 	l.gone = l.gone[:0]
 }
 
-// drain removes all jobs of a leaf, and looks at no others that wait.
+// drain removes all jobs of a leaf, and looks at no others.
 func (t *Tree) drain(leaf int32) {
 	// Sorted, so that numbers are free again in an order that doesn't depend on the heap's.
-	for _, id := range slices.Compact(slices.Sorted(t.line.jobsOf(leaf))) {
+	for _, id := range slices.Sorted(slices.Values(t.line.leaves[leaf].jobs)) {
 		t.setState(id, hasGone)
 	}
 	t.line.release()
@@ -286,22 +283,29 @@ func (t *Tree) swap(h []int32, i, k int) {
 	t.line.jobs[h[i]].place, t.line.jobs[h[k]].place = int32(i), int32(k)
 }
 
-// leave takes a job out of the heap of its leaf.
+// enter takes a job that is behind the heap of its leaf into it.
+func (t *Tree) enter(id int32) {
+	q := &t.line.leaves[t.line.jobs[id].leaf]
+	t.swap(q.jobs, int(t.line.jobs[id].place), q.waits)
+	q.waits++
+	t.rise(q.jobs, q.waits-1)
+}
+
+// leave takes a job out of the heap of its leaf, and puts it behind.
 func (t *Tree) leave(id int32) {
-	j := &t.line.jobs[id]
-	h, i := t.line.heaps[j.leaf], int(j.place)
-	last := len(h) - 1
-	t.swap(h, i, last)
-	t.line.heaps[j.leaf] = h[:last]
-	if i < last {
-		t.sink(h[:last], i)
-		t.rise(h[:last], i)
+	q, i := &t.line.leaves[t.line.jobs[id].leaf], int(t.line.jobs[id].place)
+	q.waits--
+	t.swap(q.jobs, i, q.waits)
+	if h := q.jobs[:q.waits]; i < len(h) {
+		t.sink(h, i)
+		t.rise(h, i)
 	}
 }
 
 // reorder orders all heaps anew: a leaf may have another priority or rank.
 func (t *Tree) reorder() {
-	for _, h := range t.line.heaps {
+	for leaf := range t.line.leaves {
+		h := t.line.waiting(int32(leaf))
 		for i := len(h)/2 - 1; i >= 0; i-- {
 			t.sink(h, i)
 		}
