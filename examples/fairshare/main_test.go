@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/examples/internal/golden"
+)
+
+var update = flag.Bool("update", false, "write the picture of docs/fairshare.md, and testdata")
+
+// The day of three teams and its picture are those that are kept.
+func TestDay(t *testing.T) {
+	golden.Check(t, *update, func(out io.Writer, folder string) error {
+		return program([]string{"-svg", filepath.Join(folder, "fairshare.svg")}, nil, out)
+	}, "testdata/day.txt", "fairshare.svg")
+}
+
+// TestRules plays the day by all rules, and with options. Nodes and tree agree in every hour,
+// or the program panics; everybody ends, as nothing runs for ever.
+func TestRules(t *testing.T) {
+	for _, args := range []string{"-rules leximin", "-rules kai", "-rules volcano", "-rules kueue", "-by-weight", "-scale", "-history 1", "-rules kai -nodes 6", "-nodes 1 -total nvidia.com/gpu=4", "-set search.deserved=nvidia.com/gpu=4 -set vision.priority=2 -set speech.limit=nvidia.com/gpu=unlimited"} {
+		var out bytes.Buffer
+		if err := program(strings.Fields(args), nil, &out); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if last := lines[len(lines)-1]; !strings.Contains(last, " 0/") && !strings.Contains(args, "total") {
+			t.Errorf("%s ends with %s", args, last)
+		}
+	}
+}
+
+// Example_answer is a moment of the day, and what would be otherwise.
+func Example_answer() {
+	args := []string{"-jobs", "testdata/jobs.csv", "-set", "speech.weight=1"}
+	if err := program(args, nil, os.Stdout); err != nil {
+		panic(err)
+	}
+	// Output:
+	// 12 of gpu
+	//   queue     has  wants  should have  because
+	//   research  10   18     9            level 2/3 times weight 2, wants 18
+	//     vision  10   10     4            level 1/3 times weight 1, wants 10
+	//     speech  0    8      5            level 1/3 times weight 2, wants 8
+	//   search    2    4      3            level 2/3 times weight 1, wants 4
+	// next: index, train-1, train-2
+	// index of search waits: queue search would have 4 of gpu, more than its share 3
+	// train-1 of speech could take sweep-5 of vision, sweep-4 of vision
+	// with speech.weight=1
+	//   vision  4 → 5 of gpu  level 1/2 times weight 1, wants 10
+	//   speech  5 → 4 of gpu  level 1/2 times weight 1, wants 8
+}
+
+// TestPods reads pods as kubectl prints them.
+func TestPods(t *testing.T) {
+	pods := `
+items:
+- metadata: {name: a, namespace: x, labels: {kai.scheduler/queue: vision}}
+  spec:
+    nodeName: node-1
+    containers: [{resources: {requests: {nvidia.com/gpu: 8, cpu: 1, example.com/other: 1}}}]
+- metadata: {name: b, namespace: x, labels: {kai.scheduler/queue: speech}}
+  spec: {containers: [{resources: {requests: {nvidia.com/gpu: 6}}}]}
+- metadata: {name: system, namespace: x}
+  spec: {}
+`
+	var out bytes.Buffer
+	if err := program([]string{"-rules", "kai", "-jobs", "-"}, strings.NewReader(pods), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"vision  8    8 ", "speech  0    6 ", "next: x/b\n", "x/b of speech could take x/a of vision\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// TestPage: names of others stand in the page as text.
+func TestPage(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	queues := file("queues.yaml", "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: \"<b>bad</b>\"}\nspec: {weight: 1, deserved: {cpu: 2}}\n")
+	jobs := file("jobs.csv", "job,queue,state,cpu\nx,<b>bad</b>,waits,3\n")
+	page := filepath.Join(folder, "page.html")
+	if err := program([]string{"-queues", queues, "-jobs", jobs, "-total", "cpu=4", "-html", page}, nil, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil || bytes.Contains(text, []byte("<b>")) || !bytes.Contains(text, []byte("&lt;b&gt;bad&lt;/b&gt;")) || !bytes.Contains(text, []byte("width: 75.00%")) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if err := program([]string{"-html", page}, nil, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = os.ReadFile(page); err != nil || !bytes.Contains(text, []byte(`src="data:image/svg`)) {
+		t.Errorf("no picture in the page of a story: %v", err)
+	}
+}
+
+// TestFaults: what cannot be used is named.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct{ args, stdin, want string }{
+		{"-jobs -", "job,queue,state,nvidia.com/gpu\na,vision,sleeps,1\n", `-: line 2: state "sleeps": want runs or waits`},
+		{"-jobs -", "job,queue,state,nvidia.com/gpu\na,nobody,runs,1\n", `-: line 2: queue "nobody" is not known`},
+		{"-jobs -", "job,queue,pods,state,nvidia.com/gpu\na,vision,0,runs,1\n", `pods "0": want a whole number`},
+		{"-jobs -", "job,queue,nvidia.com/gpu\na,vision,x\n", `nvidia.com/gpu "x": want a quantity`},
+		{"-jobs -", "job,queue,what\na,vision,1\n", "what"},
+		{"-jobs -", "job,queue\na\n", "wrong number of fields"},
+		{"-over -", "hour,job,queue,nvidia.com/gpu\n1,a,vision,1\n", "want a column hours"},
+		{"-over -", "items: []", "want a table"},
+		{"-over -", "hour,job,queue,hours,nvidia.com/gpu\n", "no job"},
+		{"-set search.deserved=nvidia.com/gpu=4,cpu=x", "", `"cpu=x" is not RESOURCE=QUANTITY`},
+		{"-set nobody.weight=1", "", `queue "nobody" is not known`},
+		{"-set vision.color=1", "", `"color" is no field`},
+		{"-set vision.weight=x", "", "invalid syntax"},
+		{"-set vision.weight=-1", "", "weight"},
+		{"-set vision.parent=speech", "", "speech"},
+		{"-set search.limit=nvidia.com/gpu=1", "", "limit"},
+		{"-jobs missing.csv", "", "missing.csv"},
+		{"-queues missing.yaml -total cpu=1 -jobs -", "", "missing.yaml"},
+	} {
+		err := program(strings.Fields(c.args), strings.NewReader(c.stdin), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s of %q: %v, want %s", c.args, c.stdin, err, c.want)
+		}
+	}
+}
+
+// TestHelp: every flag is in a group of the help, and the examples are right.
+func TestHelp(t *testing.T) {
+	if err := help.Check(func(args []string, stdout io.Writer) error {
+		_, err := parseOptions(args, stdout)
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWrongFlags(t *testing.T) {
+	for _, args := range []string{"more", "-wrong", "-rules none", "-nodes 0", "-half-life 0s", "-total gpu", "-queues x", "-jobs x -over y"} {
+		if status := help.Status(program(strings.Fields(args), strings.NewReader(""), io.Discard), io.Discard); status != command.Usage {
+			t.Errorf("%q: status %d", args, status)
+		}
+	}
+}
