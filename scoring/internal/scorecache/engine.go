@@ -330,7 +330,7 @@ func (e *Engine) place(s *shape, changed, feasible []uint64) {
 			if e.many {
 				s.ranked[places[r]] = x
 			} else {
-				s.place(places[r], x)
+				s.Place(places[r], x)
 			}
 		}
 	}
@@ -382,7 +382,7 @@ func (e *Engine) pick(s *shape, tie vector.Tie) (row int, score float64) {
 	case e.many:
 		place = kernel.ArgMax(s.ranked, nil)
 	default:
-		place = s.first()
+		place = s.First()
 	}
 	if place < 0 {
 		return -1, 0

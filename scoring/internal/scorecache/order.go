@@ -2,9 +2,9 @@ package scorecache
 
 import "github.com/resvec/resvec/vector"
 
-// tieOrder is the order of the rows under a tie. Scores in this order need no
-// keys to break ties: the first place wins. The zero value is no order.
-type tieOrder struct {
+// Order is the order of the rows under a tie. Scores in this order need no keys to break
+// ties: the first place wins. The zero value is no order.
+type Order struct {
 	tie     vector.Tie
 	version uint64  // differs from order to order, 0 for none
 	plain   bool    // place and row are the same
@@ -18,10 +18,27 @@ const panicRank = "scorecache: the rank of a tie was rewritten in place: give ve
 // checkedPlaces is how many places check looks at: few enough not to be felt.
 const checkedPlaces = 4
 
+// Reset orders n rows by a tie, anew where the caller may have changed its ranks.
+func (o *Order) Reset(tie vector.Tie, n int) {
+	o.rows = tie.Order(o.rows, n) // panics before it writes
+	o.places = resized(o.places, n)
+	o.tie, o.plain, o.checked = tie, true, 0
+	for p, r := range o.rows {
+		o.places[r] = int32(p)
+		o.plain = o.plain && int(r) == p
+	}
+}
+
+// Row returns the row at a place.
+func (o *Order) Row(place int) int { return int(o.rows[place]) }
+
+// Place returns the place of a row.
+func (o *Order) Place(row int) int32 { return o.places[row] }
+
 // check panics where the tie has another order by now: somebody has rewritten the rank
 // that it refers to. It looks at a few places, at others each time: a new permutation
 // is found at once or soon, and no answer relies on it for long.
-func (o *tieOrder) check() {
+func (o *Order) check() {
 	n := len(o.rows)
 	if o.plain || n < 2 {
 		return
@@ -39,7 +56,7 @@ func (o *tieOrder) check() {
 
 // tieOrders is the order in use and the one before it.
 type tieOrders struct {
-	now, before tieOrder
+	now, before Order
 	last        vector.Tie // asked for by the last call
 }
 
@@ -77,13 +94,8 @@ func (o *tieOrders) valid(n int) bool { return o.now.version > 0 && len(o.now.ro
 
 // change orders n rows by tie.
 func (o *tieOrders) change(tie vector.Tie, n int) {
-	next := o.before                    // for its storage
-	next.rows = tie.Order(next.rows, n) // panics before it writes
-	next.places = resized(next.places, n)
-	next.tie, next.version, next.plain, next.checked = tie, o.now.version+1, true, 0
-	for p, r := range next.rows {
-		next.places[r] = int32(p)
-		next.plain = next.plain && int(r) == p
-	}
+	next := o.before // for its storage
+	next.Reset(tie, n)
+	next.version = o.now.version + 1
 	o.before, o.now = o.now, next
 }

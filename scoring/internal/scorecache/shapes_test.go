@@ -73,7 +73,7 @@ func TestShapeBest(t *testing.T) {
 		s.lay(scores, &orders.now)
 		for step := range 2000 {
 			want := vector.ArgMax(scores, nil, vector.TieLowest())
-			if got := s.first(); got != want {
+			if got := s.First(); got != want {
 				t.Fatalf("%d places, step %d: first %d, want %d", n, step, got, want)
 			}
 			if step%8 == 0 && n > 0 { // blocks stay dirty otherwise
@@ -90,7 +90,7 @@ func TestShapeBest(t *testing.T) {
 					p = want
 				}
 				scores[p] = values[r.IntN(len(values))]
-				s.place(int32(p), scores[p])
+				s.Place(int32(p), scores[p])
 			}
 			if r.IntN(50) == 0 {
 				s.forget()
