@@ -25,7 +25,7 @@ import (
 // again, and scores only rows that have changed. The answers are the same. See
 // [Bound.LimitCache].
 //
-// A Bound is for one goroutine. It only reads the nodes, so that several may be bound
+// A Bound is for one goroutine. But in Place it only reads the nodes, so that several may be bound
 // to one [vector.Nodes.Snapshot] and asked at the same time, as long as nobody writes
 // or refreshes it. Warm, it allocates nothing but in Explain and for errors.
 //
@@ -39,6 +39,8 @@ type Bound struct {
 	plan  plan
 	work  *workspace
 	cache *cache // nil: none, of a pod with rules of its own
+
+	placer *placer // nil: not used yet
 
 	low, high float64 // the range of the scores, see ScorePercent
 }
@@ -78,7 +80,7 @@ func (b *Bound) WithOverride(o *PodOverride) *Bound {
 		return b
 	}
 	own := *b
-	own.plan, own.cache = b.plan.withOverride(o), nil
+	own.plan, own.cache, own.placer = b.plan.withOverride(o), nil, nil
 	return &own
 }
 

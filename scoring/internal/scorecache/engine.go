@@ -153,7 +153,7 @@ func (e *Engine) look(q Query, tie *vector.Tie) (s *shape, ordered bool, err err
 	if s == nil {
 		e.clock.sync(sources, n)
 		e.key = q.AppendKey(e.key[:0])
-		s = e.table.find(e.key, hashOf(e.key))
+		s = e.table.find(e.key, Hash(e.key))
 	}
 	known := s != nil
 	if known {
@@ -161,7 +161,7 @@ func (e *Engine) look(q Query, tie *vector.Tie) (s *shape, ordered bool, err err
 	} else {
 		e.stats.Misses++
 		s = e.empty()
-		s.key, s.hash = append(s.key[:0], e.key...), hashOf(e.key)
+		s.key, s.hash = append(s.key[:0], e.key...), Hash(e.key)
 	}
 	before := s.rows.Len() // a resized shape has other bytes
 	e.arrange(s, n)

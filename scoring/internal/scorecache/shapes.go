@@ -86,9 +86,9 @@ type shapeTable struct {
 	newest, oldest *shape
 }
 
-// hashOf returns a hash of a key. Both halves of the product count, since amounts are
+// Hash returns a hash of a key. Both halves of the product count, since amounts are
 // floats whose low bits are mostly 0.
-func hashOf(key []uint64) uint64 {
+func Hash(key []uint64) uint64 {
 	h := uint64(len(key))
 	for _, w := range key {
 		hi, lo := bits.Mul64(h^w^0xD6E8FEB86659FD93, 0x9E3779B97F4A7C15)

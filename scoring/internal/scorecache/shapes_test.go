@@ -15,7 +15,7 @@ func TestShapeTable(t *testing.T) {
 	for _, hash := range []func(k uint64) uint64{
 		func(uint64) uint64 { return 7 },
 		func(k uint64) uint64 { return k << 32 },
-		func(k uint64) uint64 { return hashOf([]uint64{k}) },
+		func(k uint64) uint64 { return Hash([]uint64{k}) },
 	} {
 		var table shapeTable
 		byUse := func() (keys []uint64) {

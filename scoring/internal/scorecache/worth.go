@@ -60,7 +60,7 @@ func (e *Engine) Worth(q Query, w *Worth) bool {
 	}
 	e.clock.sync(sources, n)
 	e.key = q.AppendKey(e.key[:0])
-	hash := hashOf(e.key)
+	hash := Hash(e.key)
 	s := e.table.find(e.key, hash)
 	switch {
 	case s == nil:
