@@ -46,7 +46,7 @@ func TestCommands(t *testing.T) {
 
 // trial returns a command that fails where a name or a flag is wrong. It doesn't measure,
 // wait for Ctrl-C, or read files that only a reader has: it runs make and go test with -n,
-// and a program that wants such files with --help after its flags.
+// and a program that serves or wants such files with --help after its flags.
 func trial(command string) string {
 	var all []string
 	for _, part := range between.Split(command, -1) {
@@ -115,7 +115,7 @@ var (
 	goPackage  = regexp.MustCompile(`\s\.(/[\w/]*)?(\.\.\.)?(?:\s|$)`)
 	goRun      = regexp.MustCompile(`\srun (\.\S*)( .*)?$`)
 	flagsIn    = regexp.MustCompile(`\s-(\w+)`)
-	readers    = regexp.MustCompile(`^go .*run .*( -snapshot| -nodes \S+\.csv|/playground|--kubeconfig)`)
+	readers    = regexp.MustCompile(`^go .*run .*( -snapshot| -nodes \S+\.csv|/playground|/admission |--kubeconfig)`)
 	pattern    = regexp.MustCompile(`\s-(?:run|bench|fuzz) (\S+)`)
 	testFunc   = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`)
 )

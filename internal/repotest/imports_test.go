@@ -186,7 +186,7 @@ var rooms = map[string][]string{
 var owners = map[string][]string{
 	"C":                      {"device/nvml"},
 	"github.com/NVIDIA/":     {"device/nvml"},
-	"github.com/prometheus/": {"quota/quotametrics", "examples/kubescheduler"},
+	"github.com/prometheus/": {"quota/quotametrics", "examples/admission", "examples/kubescheduler"},
 	"gonum.org/v1/gonum/":    {"vector/vectormat", "transform/transformmat", "benchmarks"},
 }
 

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/resvec/resvec/quota"
+)
+
+// config is how the ledger decides. A request has its cards under that name, so that is what
+// faults call them.
+var config = quota.Config{MissingUnlimited: true, Keys: quota.Keys{Request: "cards"}}
+
+// A store is a ledger whose changes survive the process.
+//
+// One goroutine makes all changes. It takes as many as wait, makes them in the ledger, writes
+// them to the journal as one line, syncs that, and answers: while one sync runs, the next
+// changes gather (group commit). So the order of the journal is the order of the ledger, and
+// what was answered is on disk, with all that it was decided on.
+//
+// The journal begins anew when it has enough changes, and a snapshot is made meanwhile. A
+// change has the number that the ledger gave it, so those that the snapshot has, too, are
+// left out when the journals are read.
+type store struct {
+	ledger *quota.Ledger // for questions; changes are for do
+	dir    string
+	every  int
+	lock   *os.File
+
+	changes chan *change
+	quit    chan struct{} // closed by close
+	done    chan struct{} // closed when no more changes are made
+	err     error         // why that is, once done is closed; nil: quit was
+	synced  atomic.Uint64 // the last change that is on disk
+
+	// The goroutine's own.
+	journal *journal
+	saved   chan error // of the snapshot that is being made; nil: none is
+}
+
+// A change is what one request does to the ledger.
+type change struct {
+	make   func() (record, bool) // false: nothing changed
+	synced chan error
+}
+
+// open opens the store in a folder, or makes it there, with the queues of now. The notes are
+// on what doesn't count in the queues, and on limits that are exceeded.
+func open(dir string, specs []quota.QueueSpec, every int) (s *store, notes []string, err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, nil, err
+	}
+	s = &store{dir: dir, every: every, changes: make(chan *change), quit: make(chan struct{}), done: make(chan struct{})}
+	if s.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil {
+		return nil, nil, fmt.Errorf("%s: another process may have it: %w", dir, err)
+	}
+	if notes, err = s.restore(specs); err != nil {
+		return nil, nil, errors.Join(err, s.lock.Close())
+	}
+	go s.run()
+	return s, notes, nil
+}
+
+// restore makes the ledger of what is on disk and of the queues. What was replayed was
+// decided under the queues of the snapshot, so those of now come last.
+func (s *store) restore(specs []quota.QueueSpec) (notes []string, err error) {
+	data, err := os.ReadFile(filepath.Join(s.dir, snapshotName))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		m, err := quota.NewMap(nil)
+		if err != nil {
+			return nil, err
+		}
+		if s.ledger, err = quota.New(config, m, nil, nil); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	default:
+		if s.ledger, err = quota.Restore(config, nil, nil, data); err != nil {
+			return nil, err
+		}
+	}
+	last, err := replay(s.dir, s.ledger)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.ledger.ExtendMap(config.NamedCards(specs))
+	if err != nil {
+		return nil, err
+	}
+	queues := make([]quota.Queue, len(specs))
+	for i, spec := range specs {
+		var faults []quota.EntryError
+		if queues[i], faults, err = config.BuildQueue(m, spec); err != nil {
+			return nil, err
+		}
+		for _, fault := range faults {
+			notes = append(notes, fmt.Sprintf("queue %q: %v", spec.Name, fault))
+		}
+	}
+	orphans, seq, err := s.ledger.SetQueues(queues, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range orphans {
+		notes = append(notes, fmt.Sprintf("queue %q is gone, and closed until its last job is released", name))
+	}
+	for _, over := range s.ledger.Over() {
+		notes = append(notes, fmt.Sprintf("queue %q: %s is over its limit, and admits nothing", over.Level, over.Resource))
+	}
+	s.synced.Store(seq)
+	if err := s.save(last + 1); err != nil {
+		return nil, err
+	}
+	s.journal, err = newJournal(s.dir, last+1)
+	return notes, err
+}
+
+// do makes a change, and returns when it is on disk. With an error it may be made all the
+// same: ask again.
+func (s *store) do(ctx context.Context, make func() (record, bool)) error {
+	c := &change{make, newSynced()}
+	select {
+	case s.changes <- c:
+	case <-s.done:
+		return errEnding
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-c.synced:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errEnding = errors.New("the service is ending")
+
+// newSynced makes the channel for one answer, which its sender never waits for.
+func newSynced() chan error { return make(chan error, 1) }
+
+// mostTogether bounds how many changes are one line of the journal.
+const mostTogether = 4096
+
+// run makes the changes, until quit is closed or the disk fails. Nobody knows what a file has
+// after a failed sync, so nothing is tried again.
+func (s *store) run() {
+	defer close(s.done)
+	var batch []*change
+	for s.err == nil {
+		batch = batch[:0]
+		select {
+		case c := <-s.changes:
+			batch = append(batch, c)
+		case s.err = <-s.saved:
+			s.saved = nil
+			continue
+		case <-s.quit:
+			return
+		}
+		for waits := true; waits && len(batch) < mostTogether; {
+			select {
+			case c := <-s.changes:
+				batch = append(batch, c)
+			default:
+				waits = false
+			}
+		}
+		s.err = s.commit(batch)
+		for _, c := range batch {
+			c.synced <- s.err
+		}
+		if s.err == nil && s.saved == nil && s.journal.changes >= s.every {
+			s.err = s.rotate()
+		}
+	}
+}
+
+// commit makes changes, and brings them to disk.
+func (s *store) commit(batch []*change) error {
+	var records []record
+	for _, c := range batch {
+		if r, changed := c.make(); changed {
+			records = append(records, r)
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	if err := s.journal.append(records); err != nil {
+		return err
+	}
+	s.synced.Store(records[len(records)-1].Seq)
+	return nil
+}
+
+// rotate begins the next journal, and a snapshot that has all of those before it.
+func (s *store) rotate() error {
+	next, err := newJournal(s.dir, s.journal.number+1)
+	if err != nil {
+		return err
+	}
+	if err := s.journal.file.Close(); err != nil {
+		return err
+	}
+	s.journal = next
+	saved := newSynced()
+	s.saved = saved
+	go func() { saved <- s.save(next.number) }()
+	return nil
+}
+
+// save writes a snapshot, and then removes the journals before the first that it may lack
+// something of.
+func (s *store) save(first int) error {
+	if err := replaceFile(s.dir, snapshotName, s.ledger.Snapshot()); err != nil {
+		return err
+	}
+	numbers, err := journals(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if n < first {
+			if err := os.Remove(journalName(s.dir, n)); err != nil {
+				return err
+			}
+		}
+	}
+	return syncFolder(s.dir)
+}
+
+// close ends the store. The next start finds one snapshot, and nothing to replay.
+func (s *store) close() error {
+	close(s.quit)
+	<-s.done
+	err := s.err
+	if s.saved != nil {
+		err = errors.Join(err, <-s.saved)
+	}
+	err = errors.Join(err, s.journal.file.Close())
+	if err == nil {
+		err = s.save(s.journal.number + 1)
+	}
+	return errors.Join(err, s.lock.Close())
+}
