@@ -59,8 +59,8 @@ func (w *boundWorld) drawPods() (pods []vector.PodAmounts, among []*vector.Mask)
 // TestPlace compares Place with the loop, over all scorers, sizes and ties.
 func TestPlace(t *testing.T) {
 	stories := 12
-	if testing.Short() {
-		stories = 4
+	if testing.Short() || raceEnabled {
+		stories = 3
 	}
 	for seed := range stories {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
