@@ -122,7 +122,7 @@ func (s *scheduler) updateCards() error {
 		return err
 	}
 	_, err = s.ledger.SetCatalog(catalog, m)
-	s.moved = err != nil
+	s.moved, s.cards = err != nil, catalog.Totals().Cards
 	return err
 }
 

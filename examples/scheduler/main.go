@@ -1,6 +1,6 @@
-// Scheduler is a whole scheduler in three files, with every package of resvec at its
-// place: scheduler.go is the life of a pod, cluster.go what is heard of nodes and pods,
-// and start.go the start and the restart. docs/embedding.md explains it.
+// Scheduler is a whole scheduler in four files, with every package of resvec at its
+// place: scheduler.go is the life of a pod, fair.go which pod is next and who goes for it,
+// cluster.go what is heard of nodes and pods, and start.go the start and the restart. docs/embedding.md explains it.
 //
 // The command lets some pods live and prints what becomes of them. The exit status is 1 when
 // something fails and 2 for wrong flags.
@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/device/share"
@@ -119,6 +120,13 @@ func bindTo(object *corev1.Pod, node string, devices []share.Allocation) error {
 	return err
 }
 
+// evicted returns a pod as it was before it was bound.
+func evicted(object *corev1.Pod) *corev1.Pod {
+	object.Spec.NodeName = ""
+	delete(object.Annotations, deviceAnnotation)
+	return object
+}
+
 // story lets pods of several kinds live in a small cluster.
 func story(w io.Writer) error {
 	s, err := newScheduler(operator, nil)
@@ -207,7 +215,67 @@ func story(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(w, "when all have ended:\n%s", s.booked())
-	return nil
+	return shareGPUs(w)
+}
+
+// shareGPUs lets two queues share four GPUs: what one doesn't want the other may use, until it
+// is wanted back.
+func shareGPUs(w io.Writer) error {
+	const card = "NVIDIA-A100-SXM4-80GB"
+	teams := config{rules: operator.rules, typical: operator.typical}
+	for _, name := range []string{"vision", "speech"} {
+		teams.queues = append(teams.queues, quota.QueueSpec{Name: name, Cards: map[string]int64{card: 4}, Capability: corev1.ResourceList{
+			"cpu": resource.MustParse("64"), "memory": resource.MustParse("256Gi"), "example.com/credits": resource.MustParse("400"),
+		}})
+	}
+	s, err := newScheduler(teams, nil)
+	if err != nil {
+		return err
+	}
+	s.bind = bindTo
+	if err := s.nodeSeen(newNode("gpu-1", "64", card, 4)); err != nil {
+		return err
+	}
+	var waiting []*corev1.Pod
+	objects := map[types.UID]*corev1.Pod{}
+	come := func(queue string, n int) {
+		for i := range n {
+			p := newPod(fmt.Sprint(queue, "-", i+1), card, amounts("4", "nvidia.com/gpu", "1"))
+			p.Labels[queueLabel] = queue
+			waiting, objects[p.UID] = append(waiting, p), p
+		}
+	}
+	cycle := func(when string) error {
+		waits, evict, err := s.cycle(waiting)
+		if err != nil {
+			return err
+		}
+		waiting = slices.DeleteFunc(waiting, func(p *corev1.Pod) bool {
+			if waits[p.UID] == nil {
+				fmt.Fprintf(w, "%s: %s runs\n", when, p.Name)
+			} else {
+				fmt.Fprintf(w, "%s: %s waits: %v\n", when, p.Name, waits[p.UID])
+			}
+			return waits[p.UID] == nil
+		})
+		for _, id := range evict { // in a cluster this comes when it has ended
+			fmt.Fprintf(w, "%s: %s has to go, and waits again\n", when, id)
+			if err := s.podGone(id); err != nil {
+				return err
+			}
+			waiting = append(waiting, evicted(objects[id]))
+		}
+		return nil
+	}
+	come("vision", 4)
+	if err := cycle("morning"); err != nil {
+		return err
+	}
+	come("speech", 4)
+	if err := cycle("noon"); err != nil {
+		return err
+	}
+	return cycle("a minute later")
 }
 
 // booked says what pods have of the nodes and of their queue.

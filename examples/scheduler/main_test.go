@@ -51,4 +51,20 @@ func Example() {
 	//   research: NVIDIA-A100-SXM4-80GB 0
 	//   research: Tesla-T4-SHARED 0
 	//   research: example.com/credits 0
+	// morning: vision-1 runs
+	// morning: vision-2 runs
+	// morning: vision-3 runs
+	// morning: vision-4 runs
+	// noon: speech-1 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.
+	// noon: speech-2 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.
+	// noon: speech-3 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.
+	// noon: speech-4 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.
+	// noon: vision-1 has to go, and waits again
+	// noon: vision-2 has to go, and waits again
+	// a minute later: speech-1 runs
+	// a minute later: speech-2 runs
+	// a minute later: speech-3 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.
+	// a minute later: speech-4 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.
+	// a minute later: vision-1 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.
+	// a minute later: vision-2 waits: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.
 }

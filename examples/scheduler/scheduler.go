@@ -26,6 +26,8 @@ type scheduler struct {
 	nodes     *vector.Nodes // what nodes have, and what their pods request
 	account   share.Account // the devices of the same rows
 	ledger    *quota.Ledger // the queues
+	queues    []quota.Queue // as they were given to it, parents first
+	cards     []device.CardTotal
 
 	known map[string]*node
 	pods  map[types.UID]*pod // on a node, assumed or bound

@@ -24,7 +24,7 @@ type config struct {
 // process before; nil: there was none.
 func newScheduler(cfg config, snapshot []byte) (s *scheduler, err error) {
 	s = &scheduler{known: map[string]*node{}, pods: map[types.UID]*pod{}}
-	if s.ledger, err = openLedger(cfg, snapshot); err != nil {
+	if s.ledger, s.queues, err = openLedger(cfg, snapshot); err != nil {
 		return nil, err
 	}
 	if s.resources, err = vectormap.New(nil, vectormap.NoFold()); err != nil {
@@ -59,16 +59,16 @@ func (s *scheduler) compile() error {
 	return nil
 }
 
-// openLedger returns the ledger of the queues. They are limited in cpu, memory and cards,
+// openLedger returns the queues and their ledger. They are limited in cpu, memory and cards,
 // and in what the transformation makes of requests.
-func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
+func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, queues []quota.Queue, err error) {
 	rules, _, err := transform.Parse([]byte(cfg.rules), transform.ShapeAuto)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var how quota.Config
 	if how.Transformation, err = transform.Compile(rules, transform.Options{}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var m *vectormap.ResourceVectorMap
 	if snapshot != nil {
@@ -77,26 +77,26 @@ func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
 		ledger, err = quota.New(how, m, nil, nil)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, err = ledger.ExtendMap(how.NamedCards(cfg.queues))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	queues := make([]quota.Queue, len(cfg.queues))
+	queues = make([]quota.Queue, len(cfg.queues))
 	for i, spec := range cfg.queues {
 		var faults []quota.EntryError
 		if queues[i], faults, err = how.BuildQueue(m, spec); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, fault := range faults {
 			if !fault.IsNote() {
-				return nil, fmt.Errorf("queue %s: %w", spec.Name, fault)
+				return nil, nil, fmt.Errorf("queue %s: %w", spec.Name, fault)
 			}
 		}
 	}
 	_, _, err = ledger.SetQueues(queues, m)
-	return ledger, err
+	return ledger, queues, err
 }
 
 // resume is for after a restart, when all nodes and bound pods have been seen. objects are

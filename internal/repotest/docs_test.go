@@ -19,7 +19,7 @@ func TestDocs(t *testing.T) {
 		"docs/scoring.md":   {"scoring_example_test.go"},
 		"docs/transform.md": {"transform/example_test.go"},
 		"docs/device.md":    {"device/share/guide_example_test.go"},
-		"docs/embedding.md": {"examples/scheduler/scheduler.go", "examples/scheduler/cluster.go", "examples/scheduler/start.go", "examples/scheduler/main.go", "examples/scheduler/main_test.go", "quota/fairshare/embedding_example_test.go"},
+		"docs/embedding.md": {"examples/scheduler/scheduler.go", "examples/scheduler/cluster.go", "examples/scheduler/start.go", "examples/scheduler/main.go", "examples/scheduler/main_test.go", "examples/scheduler/fair.go"},
 		"docs/quota.md":     {"quota/guide_example_test.go"},
 		"docs/fairshare.md": {"quota/fairshare/example_test.go", "examples/fairshare/day.go", "examples/fairshare/main_test.go"},
 		"docs/topology.md":  {"topology_example_test.go"},
