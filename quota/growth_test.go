@@ -31,6 +31,7 @@ func TestGrowth(t *testing.T) {
 		"view each task of a job alone":      {500, reconcileEach},
 		"reconcile a chain with jobs below":  {1000, reconcileChain},
 		"reconcile jobs that are gone":       {2000, reconcileGone},
+		"roll back each task of a job alone": {500, rollBackEach},
 		"release orphans one by one":         {2000, releaseOrphans},
 		"reconcile a job of many keys":       {2000, reconcileKeys},
 		"reconcile tasks that wait":          {300, reconcileWaiting},
@@ -261,6 +262,46 @@ func reconcileGone(t *testing.T, n int) func() {
 			t.Errorf("%d queues are left", len(l.queues))
 		}
 	}
+}
+
+// rollBackEach rolls back every task of a job and commits it again, while others lack what
+// it covers, and some lack what nothing covers.
+func rollBackEach(t *testing.T, n int) func() {
+	w, tasks := elastic(t, n)
+	return func() {
+		for i := range n {
+			rollBack(t, w, tasks[i])
+		}
+	}
+}
+
+// elastic is a job of n tasks, half of which have no part of its min.
+func elastic(t testing.TB, n int) (*Ledger, []*TaskRequest) {
+	w := newWorld(new(testing.T), Config{}, "q", "cpu:inf mem:inf A:inf")
+	if a, err := w.Reserve(w.job("j", "q", fmt.Sprintf("cpu:%d mem:1 A:%d", n/2, n/2))); err != nil || !a.OK {
+		t.Fatal(a, err)
+	}
+	tasks := make([]*TaskRequest, n)
+	for i := range tasks {
+		tasks[i] = w.task(fmt.Sprint(i), "j", "q", "cpu:1 mem:1 A:1")
+		commit(t, w.Ledger, tasks[i])
+	}
+	return w.Ledger, tasks
+}
+
+func commit(t testing.TB, l *Ledger, r *TaskRequest) {
+	if a, err := l.Commit(r); err != nil || !a.OK || a.Repeat {
+		t.Fatal(a, err)
+	}
+}
+
+// rollBack rolls a task back and commits it again. Others take its part of the min at once.
+func rollBack(t testing.TB, l *Ledger, r *TaskRequest) {
+	_, known := l.Rollback(r.id)
+	if j := l.jobs[r.job]; !known || j.Holds() {
+		t.Fatalf("task %s: %+v", r.id, j.Job)
+	}
+	commit(t, l, r)
 }
 
 // releaseOrphans takes the last jobs of many orphans, each in a change of its own.

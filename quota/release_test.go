@@ -87,3 +87,20 @@ func BenchmarkRollback(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRollbackOne rolls tasks of a job back and commits them again: in a job of ten times
+// as many it takes no longer.
+func BenchmarkRollbackOne(b *testing.B) {
+	for _, n := range []int{4000, 40_000} {
+		b.Run(fmt.Sprintf("tasks=%d", n), func(b *testing.B) {
+			l, tasks := elastic(b, n)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				rollBack(b, l, tasks[i*7919%n])
+			}
+			if err := l.Check(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

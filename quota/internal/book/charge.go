@@ -36,7 +36,6 @@ func (j *Job) chargePlain(dim int32, amount int64, undo *Journal) Coverage {
 	if amount > 0 {
 		undo.need(j, dim)
 		j.Held[dim] -= covered
-		j.partial[dim] = j.partial[dim] || covered < amount
 		j.put(dim, amount, -covered, amount-covered, undo)
 	}
 	return Coverage{amount, covered}
@@ -44,13 +43,13 @@ func (j *Job) chargePlain(dim int32, amount int64, undo *Journal) Coverage {
 
 // charge charges an item of a task on the picked card.
 func (j *Job) charge(alts *Alternatives, amount int64, p Pick, undo *Journal) Charge {
-	c := Charge{Alts: alts, Item: p.it, Card: p.Card, at: int32(max(p.at, 0)), Amount: amount}
+	c := Charge{Alts: alts, Item: p.it, Card: p.Card, Coverage: Coverage{Amount: amount}}
 	it := p.it
 	if it == nil { // nothing is held for it, and the first charge may bind the next ones
 		if it = j.bind(alts); it != nil {
-			c.Item, c.at = it, int32(alts.Index(p.Card))
+			c.Item = it
 			undo.newItem(j)
-			it.At, it.Charges = c.at, 1
+			it.At, it.Charges = int32(alts.Index(p.Card)), 1
 		}
 		j.put(p.Card, amount, 0, amount, undo)
 		return c
@@ -67,7 +66,6 @@ func (j *Job) charge(alts *Alternatives, amount int64, p Pick, undo *Journal) Ch
 	it.Charges++
 	c.Covered = min(amount, it.HeldAt(p.at))
 	it.Hold(p.at, -c.Covered)
-	it.partial = it.partial || c.Covered < amount
 	j.put(p.Card, amount, -c.Covered, amount-c.Covered, undo)
 	return c
 }
@@ -115,8 +113,7 @@ func (j *Job) count(sign int64) {
 
 // A gang is all or nothing: its tasks are charged one after the other, and if one is
 // refused, the journal takes the charges back. It restores amounts, holds and marks,
-// which RollBack wouldn't: a hold that has moved would stay where it is. Only Job.partial
-// may stay set: then RollBack looks for charges that lack something, and finds none.
+// which RollBack wouldn't: a hold that has moved would stay where it is.
 
 // Journal learns what it takes to undo the commits of a gang. A nil journal
 // learns nothing.

@@ -53,7 +53,14 @@ type checker struct {
 	sums  map[*Queue][]Cell // of the records
 	jobs  map[*Queue]int
 	holds map[*Queue]int // jobs with a hold
-	found []Violation
+
+	listed map[listed]bool // what the job remembers to lack something; false: out of order
+	found  []Violation
+}
+
+type listed struct {
+	place
+	*Coverage
 }
 
 func (c *checker) is(v Violation, against Rule) {
@@ -109,6 +116,12 @@ func (c *checker) job(j *Job) {
 	for _, it := range j.Items {
 		perItem[it] = &itemSum{}
 	}
+	c.listed = map[listed]bool{}
+	for at, lacks := range j.lacks {
+		for i, l := range lacks {
+			c.listed[listed{at, l.Coverage}] = i == 0 || lacks[i-1].order <= l.order
+		}
+	}
 	n := 0
 	var before *Task
 	for t := j.First; t != nil; before, t = t, t.Next {
@@ -116,7 +129,7 @@ func (c *checker) job(j *Job) {
 			break
 		}
 		// The list runs in both directions: taking a task out follows either.
-		if t.prev != before {
+		if t.prev != before || before != nil && before.order >= t.order || t.leaving {
 			v := v
 			v.Task = t
 			c.is(v, Belongs)
@@ -156,21 +169,20 @@ func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*ite
 	if v.Job != j {
 		c.is(v, Belongs)
 	}
-	c.draw(v.onDim(CPU), t.CPU)
-	c.draw(v.onDim(Memory), t.Memory)
-	c.partial(v.onDim(CPU), j.partial[CPU], t.CPU)
-	c.partial(v.onDim(Memory), j.partial[Memory], t.Memory)
-	sums[CPU].charge(j, t.CPU)
-	sums[Memory].charge(j, t.Memory)
+	for dim, d := range [...]*Coverage{CPU: &t.CPU, Memory: &t.Memory} {
+		c.draw(v.onDim(int32(dim)), *d)
+		c.remembered(v.onDim(int32(dim)), j, place{nil, int32(dim)}, d)
+		sums[dim].charge(j, *d)
+	}
 	for i := range t.Charges {
 		ch := &t.Charges[i]
-		d, v := Coverage{ch.Amount, ch.Covered}, v.onAlts(ch.Alts)
+		v := v.onAlts(ch.Alts)
 		if ch.Card < 0 || int(ch.Card) >= len(sums) {
 			c.equal(v, Belongs, int64(ch.Card), -1) // the book has no such card
 			continue
 		}
-		c.draw(v.onAlts(nil).onDim(ch.Card), d)
-		sums[ch.Card].charge(j, d)
+		c.draw(v.onAlts(nil).onDim(ch.Card), ch.Coverage)
+		sums[ch.Card].charge(j, ch.Coverage)
 		sum := perItem[ch.Item]
 		switch {
 		// No item, no min: so nothing of the charge can be covered.
@@ -181,11 +193,10 @@ func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*ite
 		case sum == nil:
 			c.equal(v, Belongs, 0, 1)
 			continue
-		case int(ch.at) >= len(ch.Item.Alts.Cards) || ch.Item.Alts.Cards[ch.at] != ch.Card,
-			!ch.Item.Spreads && ch.at != ch.Item.At:
+		case ch.Item.Alts.Index(ch.Card) < 0, !ch.Item.Spreads && ch.Item.Alts.Cards[ch.Item.At] != ch.Card:
 			sum.elsewhere++
 		}
-		c.partial(v, ch.Item.partial, d)
+		c.remembered(v, j, place{ch.Item, ch.Card}, &ch.Coverage)
 		sum.covered += ch.Covered
 		sum.charges++
 	}
@@ -207,9 +218,9 @@ func (c *checker) draw(v Violation, d Coverage) {
 	}
 }
 
-// partial checks that a charge that isn't covered wholly is known to be there.
-func (c *checker) partial(v Violation, known bool, d Coverage) {
-	if !known {
+// remembered checks that the job remembers a charge that its min could cover, and doesn't.
+func (c *checker) remembered(v Violation, j *Job, at place, d *Coverage) {
+	if *j.minOf(at.it, at.dim) > 0 && !c.listed[listed{at, d}] {
 		c.equal(v, MinIsHeld, d.Covered, d.Amount)
 	}
 }

@@ -48,14 +48,24 @@ func TestCheckFinds(t *testing.T) {
 		fault func(b *Book, j *Job, charged *Task)
 		want  string
 	}{
-		{"a charge of another card", func(_ *Book, _ *Job, c *Task) { c.Charges[0].at = 0 }, "card of the list 1, want 0"},
-		{"a charge of no card of the item", func(_ *Book, _ *Job, c *Task) { c.Charges[0].at = 2 }, "card of the list 1, want 0"},
+		{"a charge of another card", func(_ *Book, j *Job, _ *Task) {
+			j.Items[0].At = 0
+			j.Queue.add(3, 0, -2000, 0)
+			j.Queue.add(2, 0, 2000, 0)
+		},
+			"card of the list 1, want 0"},
+		{"a charge of no card of the item", func(_ *Book, j *Job, c *Task) {
+			c.Charges[0].Card = Memory
+			j.Queue.add(3, -1000, 0, 0)
+			j.Queue.add(Memory, 1000, 0, 0)
+		},
+			"card of the list 1, want 0"},
 		{"two charges of other cards", func(_ *Book, j *Job, c *Task) {
-			c.Charges[0].at = 0
 			u := Use{Items: []UseItem{{c.Charges[0].Alts, 1000}}}
-			other := &Task{Job: j}
-			other.Force(&u, []int32{3})
-			other.Charges[0].at = 0
+			(&Task{Job: j}).Force(&u, []int32{3})
+			j.Items[0].At = 0
+			j.Queue.add(3, 0, -1000, 0)
+			j.Queue.add(2, 0, 1000, 0)
 		}, "card of the list 2, want 0"},
 		{"a charge of an item of another job", func(_ *Book, _ *Job, c *Task) { c.Charges[0].Item = &Item{} },
 			"belongs of the list 0, want 1; min of the list 2000, want 3000; belongs of the list 1, want 0"},
@@ -65,6 +75,19 @@ func TestCheckFinds(t *testing.T) {
 		{"holders", func(_ *Book, j *Job, _ *Task) { j.Queue.Holders++ }, "sums 2, want 1"},
 		{"jobs", func(_ *Book, j *Job, _ *Task) { j.Queue.Jobs++ }, "belongs 2, want 1"},
 		{"tasks", func(_ *Book, j *Job, _ *Task) { j.Tasks++ }, "belongs 1, want 2"},
+		{"a task that isn't behind the one before", func(_ *Book, j *Job, c *Task) {
+			other := &Task{Job: j}
+			other.Force(&Use{}, nil)
+			other.order = c.order
+		}, "belongs 0, want 0"},
+		{"a task that has gone", func(_ *Book, _ *Job, c *Task) { c.leaving = true }, "belongs 0, want 0"},
+		{"what tasks lack out of order", func(_ *Book, j *Job, _ *Task) {
+			for range 3 {
+				(&Task{Job: j}).Force(&Use{CPU: 1}, nil)
+			}
+			lacks := j.lacks[place{nil, CPU}]
+			lacks[0], lacks[1] = lacks[1], lacks[0]
+		}, "min of 0 0, want 1"},
 		{"a link to a task that isn't before", func(_ *Book, _ *Job, c *Task) { c.prev = &Task{} }, "belongs 0, want 0"},
 		{"another last task", func(_ *Book, j *Job, _ *Task) { j.last = &Task{} }, "belongs 0, want 0"},
 		{"no last task", func(_ *Book, j *Job, _ *Task) { j.last = nil }, "belongs 0, want 0"},
@@ -95,9 +118,9 @@ func TestCheckFinds(t *testing.T) {
 		{"a charge that isn't covered and not known to be", func(_ *Book, j *Job, c *Task) { c.CPU.Covered--; j.Held[CPU]++; j.Queue.add(CPU, 0, 1, 1) },
 			"min of 0 0, want 1"},
 		{"an amount below 0", func(_ *Book, j *Job, c *Task) { c.Memory.Amount--; j.Queue.add(Memory, -1, 0, -1) },
-			"range of 1 0, want -1; min of 1 0, want -1; range of 1 -1, want 0; range of 1 -1, want 0"},
+			"range of 1 0, want -1; range of 1 -1, want 0; range of 1 -1, want 0"},
 		{"less than nothing covered", func(_ *Book, j *Job, c *Task) {
-			c.CPU.Covered, j.partial[CPU], j.Min[CPU] = -1, true, 0
+			c.CPU.Covered, j.Min[CPU] = -1, 0
 			j.Queue.add(CPU, 0, 0, 2)
 		}, "range of 0 -1, want 1; range of 0 1, want 0"},
 		{"more covered than charged", func(_ *Book, j *Job, c *Task) { c.CPU.Covered, j.Min[CPU] = 2, 3; j.Queue.add(CPU, 0, 0, -1) },
@@ -115,7 +138,7 @@ func TestCheckFinds(t *testing.T) {
 		}, "range of 3 4611686018427387904, want 4611686018427387903; range of 3 4611686018427387904, want 4611686018427387903"},
 		{"a sum of a queue", func(_ *Book, j *Job, _ *Task) { c := &j.Queue.Cells[2]; c.Held, c.Elastic = 1, 1 },
 			"sums of 2 1, want 0; sums of 2 1, want 0"},
-		{"a task of another job", func(_ *Book, j *Job, c *Task) { c.Job = &Job{Reserved: true, partial: [2]bool{true, true}} }, "belongs 0, want 0"},
+		{"a task of another job", func(_ *Book, j *Job, c *Task) { c.Job = &Job{Reserved: true} }, "belongs 0, want 0"},
 	} {
 		b, j, charged := small(t)
 		queues := b.TopDown()

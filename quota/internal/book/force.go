@@ -108,7 +108,7 @@ func (j *Job) force(ui *UseItem, card int32, taken *uint64) Charge {
 		// The pod runs where it wasn't allowed to. Its charge covers nothing of the min: the
 		// job's other tasks still find their hold.
 		j.put(card, ui.Amount, 0, ui.Amount, nil)
-		return Charge{Alts: ui.Alts, Card: card, Amount: ui.Amount}
+		return Charge{Alts: ui.Alts, Card: card, Coverage: Coverage{Amount: ui.Amount}}
 	}
 	return j.charge(ui.Alts, ui.Amount, Pick{it, at, card}, nil)
 }
@@ -120,7 +120,7 @@ func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
 	var p Plan // of no min: it finds which implicit items the charges need
 	p.Start(&Min{AnyMix: anyMix}, j)
 	j.Reserved, j.AnyMix = false, anyMix
-	j.Min, j.Held, j.partial = [2]int64{}, [2]int64{}, [2]bool{true, true}
+	j.Min, j.Held, j.lacks = [2]int64{}, [2]int64{}, nil
 	j.Items = p.implicit
 	for i := range p.tasks {
 		d := &p.tasks[i]

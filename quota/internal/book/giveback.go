@@ -1,5 +1,10 @@
 package book
 
+import (
+	"cmp"
+	"slices"
+)
+
 // To give back. A task goes in one of two ways:
 //
 //   - End: it has ended. Its charges go, and the min of its job shrinks by what they
@@ -19,26 +24,23 @@ package book
 // whether the job's record went with it.
 func (b *Book) End(t *Task) (gone bool) {
 	j := t.Job
-	j.Min[CPU] -= t.CPU.Covered
-	j.Min[Memory] -= t.Memory.Covered
-	j.discharge(CPU, t.CPU, 0)
-	j.discharge(Memory, t.Memory, 0)
-	for i := range t.Charges {
-		c := &t.Charges[i]
-		j.discharge(c.Card, Coverage{c.Amount, c.Covered}, 0)
-		if c.Item != nil {
-			c.Item.Charges--
-			c.Item.Min -= c.Covered
+	t.each(func(it *Item, dim int32, d *Coverage) {
+		if m := j.minOf(it, dim); m != nil {
+			*m -= d.Covered
 		}
-	}
+		j.discharge(it, dim, d, 0, 0)
+	})
 	return b.remove(t)
 }
 
-// discharge takes a charge out of the cells and puts a hold in its place, in one step:
-// what is over stays marked.
-func (j *Job) discharge(dim int32, d Coverage, held int64) {
+// discharge takes a charge out of the cells, and puts a hold in its place. What it covered
+// may cover other charges now. That is one step: what is over stays marked.
+func (j *Job) discharge(it *Item, dim int32, d *Coverage, held, others int64) {
+	if it != nil {
+		it.Charges--
+	}
 	if d.Amount > 0 {
-		j.put(dim, -d.Amount, held, -(d.Amount - d.Covered), nil)
+		j.put(dim, -d.Amount, held, -d.lack()-others, nil)
 	}
 }
 
@@ -53,98 +55,57 @@ func (b *Book) remove(t *Task) (gone bool) {
 // nothing is left of are Gone.
 //
 // The order of the tasks doesn't matter: a charge that lacks something gets it from those
-// before it, whichever of them goes first. So one walk over the tasks of a job serves all
-// that leave it.
+// before it, whichever of them goes first.
 func (b *Book) RollBack(tasks ...*Task) {
 	for _, t := range tasks {
-		t.leaving = true
-		t.returnHolds()
+		t.leaving = true // and gets nothing from the others
 	}
 	for _, t := range tasks {
-		if !t.othersLack() { // nothing lacks it, or the walk for another task was here
-			continue
-		}
-		from := t
-		if len(tasks) > 1 {
-			from = t.Job.First
-		}
-		t.Job.coverLater(from, len(tasks))
-	}
-	for _, t := range tasks {
-		t.Job.recount()
+		j := t.Job
+		t.each(func(it *Item, dim int32, d *Coverage) {
+			others := j.coverLater(t, place{it, dim}, d.Covered)
+			held := d.Covered - others
+			switch {
+			case it != nil:
+				it.Hold(it.Alts.Index(dim), held)
+			case held > 0:
+				j.Held[dim] += held
+			}
+			j.discharge(it, dim, d, held, others)
+		})
+		j.recount()
 		b.remove(t)
 	}
 }
 
-// returnHolds makes what a task's charges cover a hold again.
-func (t *Task) returnHolds() {
-	j := t.Job
-	j.Held[CPU] += t.CPU.Covered
-	j.Held[Memory] += t.Memory.Covered
-	j.discharge(CPU, t.CPU, t.CPU.Covered)
-	j.discharge(Memory, t.Memory, t.Memory.Covered)
-	for i := range t.Charges {
-		c := &t.Charges[i]
-		if c.Item != nil {
-			c.Item.Charges--
-			c.Item.Hold(int(c.at), c.Covered)
+// coverLater covers with an amount what charges after a leaving task lack, and returns how
+// much they take.
+func (j *Job) coverLater(t *Task, at place, amount int64) (taken int64) {
+	lacks := j.lacks[at]
+	if amount == 0 || len(lacks) == 0 {
+		return 0
+	}
+	from, _ := slices.BinarySearchFunc(lacks, t.order, func(l lack, order int32) int { return cmp.Compare(l.order, order) })
+	to := from
+	for ; to < len(lacks); to++ {
+		l := lacks[to]
+		if l.leaving {
+			continue
 		}
-		j.discharge(c.Card, Coverage{c.Amount, c.Covered}, c.Covered)
-	}
-}
-
-// othersLack reports whether other charges may lack what the task covers.
-func (t *Task) othersLack() bool {
-	j := t.Job
-	if j.partial[CPU] && t.CPU.Covered > 0 || j.partial[Memory] && t.Memory.Covered > 0 {
-		return true
-	}
-	for i := range t.Charges {
-		if c := &t.Charges[i]; c.Covered > 0 && c.Item.partial {
-			return true
+		n := min(amount-taken, l.lack())
+		l.Covered += n
+		if taken += n; l.lack() > 0 {
+			break
 		}
 	}
-	return false
-}
-
-// coverLater lets charges draw on what the leaving tasks before them covered, from a task
-// on. leaving is how many of these there are at most.
-func (j *Job) coverLater(from *Task, leaving int) {
-	type place struct {
-		it *Item // nil: cpu and memory
-		at int32
+	// Those before are most often none.
+	if from == 0 {
+		lacks = lacks[to:]
+	} else {
+		lacks = slices.Delete(lacks, from, to)
 	}
-	var free int64 // everywhere
-	pools := map[place]int64{}
-	// A charge that stays takes what it lacks from the pool of its item and card. A
-	// charge that leaves fills the pool.
-	draw := func(at place, leaves bool, dim int32, amount int64, covered *int64) (drawn int64) {
-		if leaves {
-			pools[at] += *covered
-			free += *covered
-			*covered = 0
-			return 0
-		}
-		if drawn = min(pools[at], amount-*covered); drawn > 0 {
-			pools[at] -= drawn
-			free -= drawn
-			*covered += drawn
-			j.put(dim, 0, -drawn, -drawn, nil)
-		}
-		return drawn
-	}
-	for t := from; t != nil && (leaving > 0 || free > 0); t = t.Next {
-		if t.leaving {
-			leaving--
-		}
-		j.Held[CPU] -= draw(place{at: CPU}, t.leaving, CPU, t.CPU.Amount, &t.CPU.Covered)
-		j.Held[Memory] -= draw(place{at: Memory}, t.leaving, Memory, t.Memory.Amount, &t.Memory.Covered)
-		for i := range t.Charges {
-			if c := &t.Charges[i]; c.Item != nil {
-				c.Item.Hold(int(c.at), -draw(place{c.Item, c.at}, t.leaving, c.Card, c.Amount, &c.Covered))
-			}
-		}
-	}
+	j.lacks[at] = lacks
+	return taken
 }
 
 // tidy drops what a job no longer needs: items that bound its tasks, and the
@@ -168,17 +129,12 @@ func (b *Book) tidy(j *Job) (gone bool) {
 func (b *Book) ReleaseJob(j *Job) {
 	j.undoHolds()
 	j.Reserved = false
-	j.Held, j.Min, j.partial = [2]int64{}, [2]int64{}, [2]bool{}
+	j.Held, j.Min = [2]int64{}, [2]int64{}
 	j.Items = nil
 	j.recount()
 	for j.First != nil {
 		t := j.First
-		j.put(CPU, -t.CPU.Amount, 0, 0, nil)
-		j.put(Memory, -t.Memory.Amount, 0, 0, nil)
-		for i := range t.Charges {
-			t.Charges[i].Item = nil
-			j.put(t.Charges[i].Card, -t.Charges[i].Amount, 0, 0, nil)
-		}
+		t.each(func(_ *Item, dim int32, d *Coverage) { j.put(dim, -d.Amount, 0, 0, nil) })
 		j.remove(t)
 	}
 	b.Drop(j)

@@ -64,6 +64,64 @@ func TestRollBackOfOne(t *testing.T) {
 	}
 }
 
+// TestRollBackAlone: of a job with many tasks a rollback looks only at those that lack
+// what is given back. Here it couldn't find others: the tasks are not linked any more.
+func TestRollBackAlone(t *testing.T) {
+	w := newWorld(t)
+	const n = 20
+	u := Use{CPU: 1, Memory: 1, Items: []UseItem{{w.alts("A"), 1}}}
+	j := w.reserve(Min{CPU: 5, Memory: 2 * n, Items: []MinItem{{w.alts("A"), n, 1}}})
+	var tasks []*Task
+	for range n + 1 {
+		tasks = append(tasks, w.charge(j, u))
+	}
+	for _, task := range tasks[1:n] {
+		task.prev, task.Next = nil, nil
+	}
+	w.RollBack(tasks[3])
+	w.RollBack(tasks[2])
+	for i, task := range tasks {
+		cpu, card := int64(0), int64(1)
+		if i < 7 {
+			cpu = 1
+		}
+		if task.CPU.Covered != cpu || task.Memory.Covered != 1 || task.Charges[0].Covered != card {
+			t.Errorf("task %d: %+v", i, task)
+		}
+	}
+	if j.Held != [2]int64{0, n + 1} || j.Items[0].Held != 1 || j.Items[0].Charges != n-1 {
+		t.Errorf("%+v, %+v", j, j.Items[0])
+	}
+}
+
+// TestRollBackOfSpread: a charge that lacks something doesn't get what a task after it had,
+// also where that one got its hold later from another card.
+func TestRollBackOfSpread(t *testing.T) {
+	w := newWorld(t)
+	j := w.reserve(Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 2, 1}}})
+	use := func(card int32) *Task { return w.charge(j, Use{Items: []UseItem{{w.alts("A|B"), 1}}}, card) }
+	first := use(cardA)
+	use(cardB)
+	lacks := use(cardB)
+	w.RollBack(first)
+	for range 2 {
+		later := use(cardB) // the hold moves from A with it
+		if later.Charges[0].Covered != 1 {
+			t.Fatalf("%+v", later)
+		}
+		last := use(cardB)
+		if w.RollBack(later); lacks.Charges[0].Covered != 0 || last.Charges[0].Covered != 1 {
+			t.Errorf("%+v, %+v", lacks, last)
+		}
+		if w.RollBack(last); lacks.Charges[0].Covered != 0 || j.Items[0].Spread[1] != 1 {
+			t.Errorf("%+v, %+v", lacks, j.Items[0])
+		}
+	}
+	if found := w.Check(w.TopDown(), slices.Values([]*Job{j})); found != nil {
+		t.Errorf("%+v", found)
+	}
+}
+
 // TestForfeit: the min becomes what charges cover of it.
 func TestForfeit(t *testing.T) {
 	for _, anyMix := range []bool{false, true} {

@@ -14,7 +14,7 @@ func (w *world) state(j *Job) string {
 	}
 	fmt.Fprintln(&b, j.Held, j.Min, j.Tasks, j.holding)
 	for _, it := range j.Items {
-		fmt.Fprintln(&b, it.Alts.Tag, it.Held, it.Charges, it.At, it.Implicit, it.partial, it.Spread, it.Min)
+		fmt.Fprintln(&b, it.Alts.Tag, it.Held, it.Charges, it.At, it.Implicit, it.Spread, it.Min)
 	}
 	for t := j.First; t != nil; t = t.Next {
 		fmt.Fprintln(&b, t.CPU, t.Memory, len(t.Charges))

@@ -140,21 +140,20 @@ func (p *Plan) redraw(t *Task) {
 	var taken uint64
 	for i := range d.charges { // as Charge would make them, one after the other
 		c := &d.charges[i]
-		c.Item, c.at, c.Covered = nil, 0, 0
+		c.Item, c.Covered = nil, 0
 		it, at := p.next.matchNext(c.Alts, c.Amount, &taken)
 		if it == nil {
 			it = p.bind(c.Alts)
 		}
-		if it == nil || !it.assign(c) {
+		if it == nil || !it.Accept(c) {
 			continue // it covers nothing: an earlier charge has bound the item to another card
 		}
 		c.Covered = min(c.Amount, it.Held)
 		it.Held -= c.Covered
-		it.partial = it.partial || c.Covered < c.Amount
 		if at >= 0 && at < len(p.items) {
 			p.items[at].covered += c.Covered
 			if it.Spreads {
-				p.items[at].coveredOn[c.at] += c.Covered
+				p.items[at].coveredOn[it.Alts.Index(c.Card)] += c.Covered
 			}
 		}
 	}

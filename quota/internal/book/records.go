@@ -26,10 +26,11 @@ type Job struct {
 	buf      [1]*Item // behind Items
 	one      Item     // the first of Items, if it came with a min
 
-	Min         [2]int64 // of cpu and memory
-	First, last *Task    // in commit order
-	partial     [2]bool  // as an item's: of cpu, of memory
-	holding     bool     // it counts among the holders of its queue
+	Min         [2]int64         // of cpu and memory
+	First, last *Task            // in commit order
+	holding     bool             // it counts among the holders of its queue
+	left        int32            // tasks that have gone since lacks was made
+	lacks       map[place][]lack // see place
 }
 
 // Item is what a job needs of one list of alternatives. What its charges don't cover of
@@ -50,10 +51,6 @@ type Item struct {
 	// doesn't have: the tasks with this list then use one card.
 	Implicit bool
 
-	// partial says that some charges may not be covered wholly. Only then somebody has to
-	// look for them when something is given back.
-	partial bool
-
 	Spreads bool
 	Spread  []int64 // what is held on each alternative, if it spreads
 	Min     int64
@@ -67,7 +64,8 @@ type Task struct {
 	CPU, Memory Coverage
 	Charges     []Charge // one for each item of the task
 	prev, Next  *Task    // in commit order
-	leaving     bool     // while it is rolled back
+	order       int32    // more than that of the task before
+	leaving     bool     // it has gone, or is about to
 	buf         [1]Charge
 }
 
@@ -77,12 +75,24 @@ type Coverage struct{ Amount, Covered int64 }
 
 // Charge is what a task uses of one card, and the part that its job's min covers.
 type Charge struct {
-	Alts    *Alternatives // as the task listed them
-	Item    *Item         // of the job, that the charge counts against; nil: none
-	Card    int32
-	at      int32 // index of the card among the alternatives of Item
-	Amount  int64
-	Covered int64 // 0 without Item
+	Alts *Alternatives // as the task listed them
+	Item *Item         // of the job, that the charge counts against; nil: none, and nothing is covered
+	Card int32
+	Coverage
+}
+
+// lack returns what isn't covered.
+func (d *Coverage) lack() int64 { return d.Amount - d.Covered }
+
+// each calls do with every amount of the task, and the item that it counts against: nil of
+// cpu, of memory, and of a card that counts against none.
+func (t *Task) each(do func(it *Item, dim int32, d *Coverage)) {
+	do(nil, CPU, &t.CPU)
+	do(nil, Memory, &t.Memory)
+	for i := range t.Charges {
+		c := &t.Charges[i]
+		do(c.Item, c.Card, &c.Coverage)
+	}
 }
 
 // NewItem returns an item without holds.
@@ -95,7 +105,7 @@ func NewItem(is MinItem, anyMix bool) *Item {
 }
 
 // NewImplicit returns an item that binds the tasks of a list.
-func NewImplicit(alts *Alternatives) *Item { return &Item{Alts: alts, Implicit: true, partial: true} }
+func NewImplicit(alts *Alternatives) *Item { return &Item{Alts: alts, Implicit: true} }
 
 // spreads reports whether an item with these alternatives may be on several.
 func (a *Alternatives) spreads(anyMix bool) bool { return anyMix && a.Multi() }
@@ -131,9 +141,9 @@ func (it *Item) Hold(at int, amount int64) {
 // Bound reports whether tasks that count against the item must use one card.
 func (it *Item) Bound() bool { return !it.Spreads && it.Charges > 0 }
 
-// assign makes a charge count against the item, and reports whether it can: not
-// if other charges bind the item to another card.
-func (it *Item) assign(c *Charge) bool {
+// Accept makes a charge count against the item, and reports whether it can: not if other
+// charges bind the item to another card. What is held for the item stays as it is.
+func (it *Item) Accept(c *Charge) bool {
 	at := it.Alts.Index(c.Card)
 	if it.Bound() && at != int(it.At) || at < 0 {
 		return false
@@ -142,17 +152,7 @@ func (it *Item) assign(c *Charge) bool {
 		it.At = int32(at)
 	}
 	it.Charges++
-	c.Item, c.at = it, int32(at)
-	return true
-}
-
-// Accept makes a charge with what it covers count against the item, and reports whether
-// it can, see assign. What is held for the item stays as it is.
-func (it *Item) Accept(c *Charge) bool {
-	if !it.assign(c) {
-		return false
-	}
-	it.partial = it.partial || c.Covered < c.Amount
+	c.Item = it
 	return true
 }
 
@@ -186,16 +186,15 @@ func (j *Job) appendTask(t *Task) {
 		j.last.Next = t
 	}
 	j.last = t
+	j.list(t, j.Tasks+j.left)
 	j.Tasks++
 }
 
 // Restore appends a task whose charges are made, and takes what they cover of cpu and
 // memory out of what is held.
 func (j *Job) Restore(t *Task) {
-	for dim, d := range [...]Coverage{CPU: t.CPU, Memory: t.Memory} {
-		j.Held[dim] -= d.Covered
-		j.partial[dim] = j.partial[dim] || d.Covered < d.Amount
-	}
+	j.Held[CPU] -= t.CPU.Covered
+	j.Held[Memory] -= t.Memory.Covered
 	j.appendTask(t)
 }
 
@@ -219,19 +218,69 @@ func (j *Job) remove(t *Task) {
 	} else {
 		t.Next.prev = t.prev
 	}
-	t.prev, t.Next = nil, nil
+	t.prev, t.Next, t.leaving = nil, nil, true
 	j.Tasks--
+	if j.left++; j.left > j.Tasks {
+		j.relist()
+	}
+}
+
+// The job remembers which charges its min could cover and doesn't, by what they lack: they
+// get what a task gives back that is rolled back. To look for them among all tasks would make
+// that the slower, the larger the job is.
+
+// place is what a charge is covered of: an item on one card, or cpu or memory without one.
+type place struct {
+	it  *Item
+	dim int32
+}
+
+// lack is a charge that isn't covered wholly, or wasn't.
+type lack struct {
+	*Task
+	*Coverage
+}
+
+// list notes what a task lacks, which is the last in commit order.
+func (j *Job) list(t *Task, order int32) {
+	t.order = order
+	t.each(func(it *Item, dim int32, d *Coverage) {
+		if m := j.minOf(it, dim); m != nil && *m > 0 && d.lack() > 0 {
+			if j.lacks == nil {
+				j.lacks = map[place][]lack{}
+			}
+			at := place{it, dim}
+			j.lacks[at] = append(j.lacks[at], lack{t, d})
+		}
+	})
+}
+
+// relist lists all tasks anew, once the charges are covered otherwise, or more tasks have
+// gone than there are. So the lists, where they stay, are never much longer than needed.
+func (j *Job) relist() {
+	j.lacks, j.left = nil, 0
+	order := int32(0)
+	for t := j.First; t != nil; t = t.Next {
+		j.list(t, order)
+		order++
+	}
+}
+
+// minOf returns the min of an item or, without one, of cpu or memory; nil of others.
+func (j *Job) minOf(it *Item, dim int32) *int64 {
+	switch {
+	case it != nil:
+		return &it.Min
+	case dim == CPU || dim == Memory:
+		return &j.Min[dim]
+	}
+	return nil
 }
 
 // Each calls add with every amount of a job's records.
 func (j *Job) Each(add func(dim int32, allocated, held, uncovered int64)) {
 	for t := j.First; t != nil; t = t.Next {
-		add(CPU, t.CPU.Amount, 0, t.CPU.Amount-t.CPU.Covered)
-		add(Memory, t.Memory.Amount, 0, t.Memory.Amount-t.Memory.Covered)
-		for i := range t.Charges {
-			c := &t.Charges[i]
-			add(c.Card, c.Amount, 0, c.Amount-c.Covered)
-		}
+		t.each(func(_ *Item, dim int32, d *Coverage) { add(dim, d.Amount, 0, d.lack()) })
 	}
 	add(CPU, 0, j.Held[CPU], 0)
 	add(Memory, 0, j.Held[Memory], 0)

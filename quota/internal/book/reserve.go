@@ -31,13 +31,10 @@ func (j *Job) Reserve(p *Plan, anyMix bool) {
 	q := j.Queue
 	j.Min = [2]int64{p.cpu.Amount, p.mem.Amount}
 	j.Held = [2]int64{p.cpu.Amount - p.cpu.Covered, p.mem.Amount - p.mem.Covered}
-	j.partial = [2]bool{}
 	p.keep(j)
+	j.relist()
 	for i := range p.tasks {
-		t := p.tasks[i].task
-		j.partial[CPU] = j.partial[CPU] || t.CPU.Covered < t.CPU.Amount
-		j.partial[Memory] = j.partial[Memory] || t.Memory.Covered < t.Memory.Amount
-		t.addElastic(q, 1)
+		p.tasks[i].task.addElastic(q, 1)
 	}
 	j.addHolds(1)
 	j.recount()
@@ -71,15 +68,9 @@ func (j *Job) undoHolds() {
 
 // addElastic adds what is uncovered of the task, times sign.
 func (t *Task) addElastic(q *Queue, sign int64) {
-	if d := t.CPU.Amount - t.CPU.Covered; d > 0 {
-		q.add(CPU, 0, 0, sign*d)
-	}
-	if d := t.Memory.Amount - t.Memory.Covered; d > 0 {
-		q.add(Memory, 0, 0, sign*d)
-	}
-	for i := range t.Charges {
-		if d := t.Charges[i].Amount - t.Charges[i].Covered; d > 0 {
-			q.add(t.Charges[i].Card, 0, 0, sign*d)
+	t.each(func(_ *Item, dim int32, d *Coverage) {
+		if d.lack() > 0 {
+			q.add(dim, 0, 0, sign*d.lack())
 		}
-	}
+	})
 }
