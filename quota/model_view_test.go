@@ -55,6 +55,7 @@ func (m *model) careful(view *View) bool {
 	}
 	r.sight = s
 	r.ids = r.concerned()
+	r.assign()
 	return r.large()
 }
 

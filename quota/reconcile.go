@@ -45,6 +45,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.lock()
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
+	r.assign()
 	r.careful = r.large()
 	r.run()
 	if r.rep.Changed && l.cfg.OnEvent != nil {
@@ -257,19 +258,15 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 	var wrong []*task
 	var missing []*sightTask
 	for vt := range r.allocated(v) {
-		t := l.tasks[vt.req.id]
-		vt.cards = r.cards(vt, t)
-		if t != nil {
-			if vt.matches(t) {
-				if t.state != taskConfirmed {
-					t.state = taskConfirmed
-					r.rep.Changed = true
-				}
-				continue
-			}
-			wrong, vt.was = append(wrong, t), t
+		switch t := vt.was; {
+		case t == nil:
+			missing = append(missing, vt)
+		case !vt.matches(t):
+			wrong, missing = append(wrong, t), append(missing, vt)
+		case t.state != taskConfirmed:
+			t.state = taskConfirmed
+			r.rep.Changed = true
 		}
-		missing = append(missing, vt)
 	}
 	l.rollBack(wrong...)
 	for _, vt := range missing {
@@ -321,28 +318,32 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
 }
 
-// cards returns the cards that a task is charged on: that on which it is charged
-// already if its node has it, else those of the view. Where the view knows none, because
-// the node has no card of that resource, the charge stays where it is or, without one, goes
-// on the first card that is listed: it must count somewhere.
-func (r *reconciler) cards(v *sightTask, t *task) []int32 {
-	cards := slices.Clone(v.cards)
-	for i := range cards {
-		alts, was := v.req.use.Items[i].Alts, int32(-1)
-		// By what it asks for, since a pod may list its items in another order by now.
-		if t != nil {
-			if at := slices.IndexFunc(t.Charges, func(c book.Charge) bool { return c.Alts == alts }); at >= 0 {
-				was = t.Charges[at].Card
+// assign finds the charge that each allocated task of the view has already, and the cards
+// that it is to be charged on: where it is charged already if its node has that card, else
+// those of the view. Where the view knows none, because the node has no card of that
+// resource, the charge stays where it is or, without one, goes on the first card that is
+// listed: it must count somewhere.
+func (r *reconciler) assign() {
+	for _, v := range r.jobs {
+		for vt := range r.allocated(v) {
+			vt.was = r.l.tasks[vt.req.id]
+			for i := range vt.cards {
+				alts, was := vt.req.use.Items[i].Alts, int32(-1)
+				// By what it asks for, since a pod may list its items in another order by now.
+				if vt.was != nil {
+					if at := slices.IndexFunc(vt.was.Charges, func(c book.Charge) bool { return c.Alts == alts }); at >= 0 {
+						was = vt.was.Charges[at].Card
+					}
+				}
+				switch {
+				case was >= 0 && (vt.cards[i] < 0 || vt.on.Has(was) && alts.Index(was) >= 0):
+					vt.cards[i] = was
+				case vt.cards[i] < 0:
+					vt.cards[i] = alts.Cards[0]
+				}
 			}
 		}
-		switch {
-		case was >= 0 && (cards[i] < 0 || v.on.Has(was) && alts.Index(was) >= 0):
-			cards[i] = was
-		case cards[i] < 0:
-			cards[i] = alts.Cards[0]
-		}
 	}
-	return cards
 }
 
 // matches reports whether a task is charged what the view says, on the view's cards.
@@ -491,100 +492,41 @@ func (w *waitingTask) equal(other *waitingTask) bool {
 		slices.Equal(w.use.Items, other.use.Items)
 }
 
-// large reports whether a sum might reach 2^53: of what the tasks will be charged and, where
-// that is more, the mins of jobs, on each of their alternatives. Only then each amount has
-// to be looked at on its own.
+// large reports whether a sum might reach 2^53. That is asked of more than there will be: of
+// all that is there, what the tasks of the view are charged, and the mins of its jobs on each
+// of their alternatives. Only then each amount has to be looked at on its own.
 func (r *reconciler) large() (large bool) {
-	l, sums := r.l, newRootSums(limitExact-1, r.partial)
-	if r.partial {
-		r.records(func(j *job) {
-			if r.stays(j) {
-				return
-			}
-			// The jobs that may change are summed up below, as they will be.
-			had := sums.tree(j.Queue)
-			j.Each(func(dim int32, allocated, held, _ int64) { had[dim] -= allocated + held })
-		})
-	}
-	for _, id := range r.ids {
-		if j := l.jobs[id]; j != nil && r.stays(j) {
-			for vt := range r.allocated(r.byID[id]) {
-				add := func(dim int32, amount int64) { large = !sums.add(j.Queue, dim, amount) || large }
-				add(dimCPU, vt.req.use.CPU)
-				add(dimMemory, vt.req.use.Memory)
-				for i, card := range r.cards(vt, l.tasks[vt.req.id]) {
-					add(card, vt.req.use.Items[i].Amount)
-				}
-			}
-			continue
+	l, sums := r.l, newRootSums(limitExact-1, true)
+	for _, v := range r.jobs {
+		j, named := l.jobs[v.id], l.queues[v.queue]
+		if named == nil {
+			continue // the job stays as it is
 		}
-		r.sumJob(l.jobs[id], r.byID[id], func(q *book.Queue, dim int32, amount int64) {
-			large = !sums.add(q, dim, amount) || large
-		})
+		q := &named.Queue
+		if j != nil && !v.moves {
+			q = j.Queue
+		}
+		add := func(dim int32, amount int64) { large = !sums.add(q, dim, amount) || large }
+		if j != nil && j.Queue != q {
+			j.Each(func(dim int32, allocated, held, _ int64) { add(dim, allocated+held) })
+		}
+		for vt := range r.allocated(v) {
+			add(dimCPU, vt.req.use.CPU)
+			add(dimMemory, vt.req.use.Memory)
+			for i, card := range vt.cards {
+				add(card, vt.req.use.Items[i].Amount)
+			}
+		}
+		if v.min == nil || v.phase == PhasePending {
+			continue // nothing more is held
+		}
+		add(dimCPU, v.min.min.CPU)
+		add(dimMemory, v.min.min.Memory)
+		for _, it := range v.min.min.Items {
+			for _, dim := range it.Alts.Cards {
+				add(dim, it.Amount)
+			}
+		}
 	}
 	return large
-}
-
-// stays reports whether a job stays where it is, but for the tasks of a partial view. These
-// then count on top of what they are charged already: that is more than it will be, and no work
-// in a job that has many others.
-func (r *reconciler) stays(j *job) bool {
-	v := r.byID[j.id]
-	return r.leaves(j.id) && (v == nil || !v.moves || v.queue == queueName(j.Queue))
-}
-
-// sumJob calls add with the most that a job can come to, in its queue. Either of j
-// and v may be nil.
-func (r *reconciler) sumJob(j *job, v *sightJob, add func(q *book.Queue, dim int32, amount int64)) {
-	l := r.l
-	var q *book.Queue
-	if v != nil && l.queues[v.queue] != nil {
-		q = &l.queues[v.queue].Queue
-	}
-	lost := q == nil
-	if j != nil && (lost || !v.moves) {
-		q = j.Queue
-	}
-	if q == nil {
-		return
-	}
-	var cpu, mem int64
-	if j != nil {
-		for t := range j.tasks() {
-			given, _ := r.givesBack(t)
-			if vt := r.tasks[t.id]; !given && (vt == nil || vt.class != classAllocated || l.queues[vt.req.queue] == nil) {
-				cpu, mem = book.AddSaturated(cpu, t.CPU.Amount), book.AddSaturated(mem, t.Memory.Amount)
-				for i := range t.Charges {
-					add(q, t.Charges[i].Card, t.Charges[i].Amount)
-				}
-			}
-		}
-	}
-	var needs *book.Min
-	if v != nil && !lost {
-		for vt := range r.allocated(v) {
-			cpu, mem = book.AddSaturated(cpu, vt.req.use.CPU), book.AddSaturated(mem, vt.req.use.Memory)
-			for i, card := range r.cards(vt, l.tasks[vt.req.id]) {
-				add(q, card, vt.req.use.Items[i].Amount)
-			}
-		}
-		if v.min != nil && v.phase != PhasePending { // a job that waits to be admitted has no holds
-			needs = &v.min.min
-		}
-	}
-	if needs == nil && j != nil {
-		needs = j.MinNow()
-	}
-	if needs != nil {
-		// Charges cover the min, so the two don't add up.
-		cpu, mem = max(cpu, needs.CPU), max(mem, needs.Memory)
-		for _, it := range needs.Items {
-			// Where it will be held isn't known yet: it may be on any.
-			for _, dim := range it.Alts.Cards {
-				add(q, dim, it.Amount)
-			}
-		}
-	}
-	add(q, dimCPU, cpu)
-	add(q, dimMemory, mem)
 }

@@ -125,8 +125,8 @@ type sightJob struct {
 type sightTask struct {
 	req   *TaskRequest
 	on    *book.Set // of an allocated task: the cards of its node
-	cards []int32   // of an allocated task: by item; -1: unknown
-	was   *task     // what is charged for it otherwise than the view says, until that is corrected
+	cards []int32   // of an allocated task: by item; -1: unknown, until assign finds one
+	was   *task     // of an allocated task: what is charged for it already
 	class class
 }
 
