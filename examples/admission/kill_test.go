@@ -25,7 +25,7 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a command")
 	}
-	requests, kills := testkit.Amount(t, 0, 600, 20_000), testkit.Amount(t, 0, 1, 2)
+	requests, kills := testkit.Amount(t, 600, 600, 20_000), testkit.Amount(t, 1, 1, 2)
 	seed := testkit.Environment(t, "RESVEC_SEED", 1)
 	const clients = 16
 

@@ -99,7 +99,7 @@ func serve(ctx context.Context, s *store, addr string, stdout io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
-	server := &http.Server{Handler: newHandler(s), ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	server := &http.Server{Handler: newHandler(s), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
