@@ -643,14 +643,6 @@ func TestLabelVendors(t *testing.T) {
 			cards:       []string{"Max_1100:4"}, vendor: "intel.com", rows: 4, memory: 48 * labelGiB, resource: "gpu.intel.com/i915",
 		}, {
 			rule: device.Rule{
-				Name: "ascend", Product: "node.kubernetes.io/npu.chip.name",
-				Whole: []corev1.ResourceName{"huawei.com/Ascend910"},
-			},
-			labels:      "node.kubernetes.io/npu.chip.name=910B3 accelerator=huawei-Ascend910",
-			allocatable: "huawei.com/Ascend910=8 huawei.com/Ascend910-memory=524288",
-			cards:       []string{"910B3:8"}, vendor: "huawei.com", rows: 8, resource: "huawei.com/Ascend910",
-		}, {
-			rule: device.Rule{
 				Name: "cambricon", Product: "cambricon.com/mlu.product", Count: "cambricon.com/mlu.count", Memory: "cambricon.com/mlu.memory",
 				Replicas: "cambricon.com/mlu.replicas", Whole: []corev1.ResourceName{"cambricon.com/mlu"},
 				Shared: []corev1.ResourceName{"cambricon.com/mlu-share"},
@@ -847,11 +839,11 @@ func TestLabelFarAmounts(t *testing.T) {
 
 // TestReportUnlisted: what no rule is about is reported only if that is asked for.
 func TestReportUnlisted(t *testing.T) {
-	node := labelNode("n", v100("y.com/npu.product=Y"), "y.com/npu=1 cpu=8 memory=1Gi pods=110 hugepages-2Mi=0 nvidia.com/gpu=2 huawei.com/Ascend910=8 huawei.com/none=0 rdma/hca=1k x.com/huge=1e99999999 amd.com/gpu=1")
+	node := labelNode("n", v100("y.com/npu.product=Y"), "y.com/npu=1 cpu=8 memory=1Gi pods=110 hugepages-2Mi=0 nvidia.com/gpu=2 enflame.com/gcu=8 huawei.com/none=0 rdma/hca=1k x.com/huge=1e99999999 amd.com/gpu=1")
 	for report, want := range map[bool][]device.Problem{
 		false: nil,
 		true: {
-			{Code: "unlisted", Key: "huawei.com/Ascend910", Detail: "8 allocatable, but no rule lists it"},
+			{Code: "unlisted", Key: "enflame.com/gcu", Detail: "8 allocatable, but no rule lists it"},
 			{Code: "unlisted", Key: "rdma/hca", Detail: "1k allocatable, but no rule lists it"},
 			{Code: "unlisted", Key: "x.com/huge", Detail: "1e99999999 allocatable, but no rule lists it"},
 		},

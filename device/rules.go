@@ -51,9 +51,10 @@ type Rule struct {
 	MIGPrefix string                `json:"migPrefix,omitempty"` // of resources that end in a MIG profile
 }
 
-// DefaultRules returns three rules: one for NVIDIA's GPU feature discovery, one for
-// AMD's node labeller, and a pattern for all vendors that set the labels
-// <domain>/<kind>.product, .count and .memory. The caller owns the result.
+// DefaultRules returns the rules for NVIDIA's GPU feature discovery, AMD's node labeller,
+// Huawei's Ascend device plugin and Intel's Gaudi feature discovery, and a pattern for all
+// vendors that set the labels <domain>/<kind>.product, .count and .memory. The caller owns
+// the result.
 func DefaultRules() []Rule {
 	return []Rule{{
 		Name:            "nvidia",
@@ -74,6 +75,23 @@ func DefaultRules() []Rule {
 		// The operator's documents have the first; a fork of the labeller sets the other.
 		Partition: []string{"amd.com/compute-memory-partition", "amd.com/gpu.compute-memory-partition"},
 		Whole:     append([]corev1.ResourceName{"amd.com/gpu"}, amdPartitions()...),
+	}, {
+		// The chip, such as 910B3 or 310P3, is the only thing that Huawei's labels say of it:
+		// MindCluster 7.3.0, Native Kubernetes Objects, table Node Labels,
+		// https://www.hiascend.com/document/detail/en/mindcluster/730/clustersched/schedulingug/dlug_api_039.html
+		// The resources are those of whole chips; virtual ones have names of their own:
+		// https://www.hiascend.com/doc_center/source/zh/mindcluster/70rc1/clustersched/dlug/mxdlug_appendices_014.html
+		Name:    "ascend",
+		Product: "node.kubernetes.io/npu.chip.name",
+		Whole:   []corev1.ResourceName{"huawei.com/Ascend910", "huawei.com/Ascend310P", "huawei.com/Ascend310"},
+	}, {
+		// The type is the driver's, such as GAUDI2. While the driver isn't loaded it is empty:
+		// https://github.com/HabanaAI/gaudi-feature-discovery, collector.DefaultLabels
+		// https://docs.habana.ai/en/latest/Orchestration/Gaudi_Kubernetes/Device_Plugin_for_Kubernetes.html
+		Name:    "gaudi",
+		Product: "habana.ai/device.type",
+		Count:   "habana.ai/device.count",
+		Whole:   []corev1.ResourceName{"habana.ai/gaudi"},
 	}, {
 		Name:    "generic",
 		Product: "*.product",

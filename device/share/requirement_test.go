@@ -76,6 +76,9 @@ func TestNormalize(t *testing.T) {
 		err           error
 	}{
 		{"N1", "", nil, nil},
+		{"HAMi", "nvidia.com/gpu 2, nvidia.com/gpumem 3000, nvidia.com/gpumem-percentage 50, nvidia.com/gpucores 30", []share.Requirement{whole(2)}, nil},
+		{"Volcano vGPU", "volcano.sh/vgpu-number 1, volcano.sh/vgpu-memory 3000, volcano.sh/vgpu-cores 50", nil, nil},
+		{"vendors", "huawei.com/Ascend910 8, huawei.com/Ascend310P 1, habana.ai/gaudi 1", nil, nil},
 		{"N2", "CORE 101", nil, share.ErrInvalidCombination},
 		{"N3", "GPU 101", nil, share.ErrInvalidUnit},
 		{"N4", "NVIDIA 2", []share.Requirement{whole(2)}, nil},
