@@ -68,9 +68,8 @@ type Refusal struct {
 	// where it is the quota of another alternative than Best.
 	Detail string `json:"detail,omitempty"`
 
-	output bool   // Resource is one, and Message writes its units
-	node   string // that has none of the cards; empty: the caller named cards
-	bare   bool   // the node has no cards at all
+	output bool // Resource is one, and Message writes its units
+	facts  facts
 }
 
 // MarshalJSON writes the fields and, as message, what Message says: who reads it may have no
@@ -82,6 +81,24 @@ func (r Refusal) MarshalJSON() ([]byte, error) {
 		Message string `json:"message"`
 	}{fields(r), r.Message()})
 }
+
+// facts are further ones for the message of a refusal.
+type facts struct {
+	node  string // that has none of the cards; empty: the caller named cards
+	bare  bool   // the node has no cards at all
+	total int64  // of which guarantees leave the limit, where that is less than the capability
+	above string // whose the total is; empty: the cluster's
+	limit limitFact
+}
+
+// limitFact says what a limit is.
+type limitFact uint8
+
+const (
+	limitCapability limitFact = iota
+	limitTotal                // what guarantees leave of a total
+	limitTotals               // of some of several alternatives limitTotal
+)
 
 // Headroom is how much of a dimension would be admitted, in the units of [Usage]: of cpu,
 // memory or an output, or of a card as one alternative of an item.

@@ -149,7 +149,7 @@ type discovery struct {
 	carried map[corev1.ResourceName][]string // known cards by resource, sorted
 	totals  map[int]int64                    // by dimension
 	counts  bool                             // there are totals; else nothing is limited by them
-	nodes   nodeCards
+	nodes   *nodeCards
 }
 
 // findings is what a catalog says.
@@ -159,16 +159,13 @@ type findings struct {
 	amounts device.Totals
 }
 
-// total returns what the cluster has of a dimension.
-func (d *discovery) total(dim int) int64 { return d.totals[dim] }
-
 // SetCatalog replaces what was discovered: totals, which resources carry which
 // cards, and the cards of nodes. Cards that were known stay known, with the
 // resources they had last. A card without a dimension is an [ErrUnknownDimension].
 func (l *Ledger) SetCatalog(catalog Catalog, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	found := read(catalog)
-	l.lock()
-	err = l.setDiscovery(found, nil, m)
+	placed := l.lockFound(catalog)
+	err = l.setDiscovery(found, placed, nil, m)
 	return l.unlock(err == nil, nil), err
 }
 
@@ -177,7 +174,7 @@ func (l *Ledger) SetCatalog(catalog Catalog, m *vectormap.ResourceVectorMap) (se
 // A card without a dimension is an [ErrUnknownDimension].
 func (l *Ledger) Declare(cards []device.Card, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
 	l.lock()
-	err = l.setDiscovery(l.source.findings, cards, m)
+	err = l.setDiscovery(l.source.findings, nil, cards, m)
 	return l.unlock(err == nil, nil), err
 }
 
@@ -193,7 +190,9 @@ func read(catalog Catalog) findings {
 	return found
 }
 
-func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectormap.ResourceVectorMap) error {
+// setDiscovery takes over what is known of cards. placed has the cards of the nodes on which
+// tasks are charged, nil if the catalog is the same as before.
+func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, declared []device.Card, m *vectormap.ResourceVectorMap) error {
 	wide := l.m
 	if m != nil {
 		if err := extends(l.m, m); err != nil {
@@ -201,7 +200,7 @@ func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectorm
 		}
 		wide = m
 	}
-	next := &discovery{findings: found, known: map[string][]corev1.ResourceName{}, totals: map[int]int64{}}
+	next := &discovery{findings: found, known: map[string][]corev1.ResourceName{}, totals: map[int]int64{}, nodes: &nodeCards{}}
 	// Known for good: charges and quotas of a card outlive its last node.
 	if l.source != nil {
 		maps.Copy(next.known, l.source.known)
@@ -222,7 +221,13 @@ func (l *Ledger) setDiscovery(found findings, declared []device.Card, m *vectorm
 		return err
 	}
 	l.widen(wide)
+	if placed == nil {
+		next.nodes = l.source.nodes
+	}
 	l.source = next
+	if placed != nil {
+		l.readSites(placed)
+	}
 	l.limit()
 	return nil
 }
@@ -304,8 +309,9 @@ func dimensionOf(m *vectormap.ResourceVectorMap, i int) string {
 // nodeCards remembers which cards nodes have, by node: a scheduler asks for each node, and
 // the catalog may be slow. It lasts as long as the catalog.
 type nodeCards struct {
-	mu   sync.RWMutex
-	sets map[string]*book.Set
+	mu      sync.RWMutex
+	sets    map[string]*book.Set
+	amounts map[string][]siteCard // what is allocatable
 }
 
 var noCards = new(book.Set)
@@ -326,24 +332,43 @@ func (d *discovery) on(node string, dims map[string]int32) *book.Set {
 	if d.catalog == nil {
 		return noCards
 	}
-	cards := d.catalog.CardsOf(node)
+	return d.keep(node, d.catalog.CardsOf(node), dims)
+}
+
+// keep remembers the cards of a node. An unknown one has none, and isn't remembered: there are
+// as many of these as there are names.
+func (d *discovery) keep(node string, cards []device.Card, dims map[string]int32) *book.Set {
 	if len(cards) == 0 {
 		return noCards
 	}
 	// A card without a dimension is none that a queue could have.
 	set := new(book.Set)
+	amounts := make([]siteCard, 0, len(cards))
 	for i := range cards {
 		if dim, ok := dims[cards[i].Name]; ok {
 			set.Add(dim)
+			amounts = append(amounts, siteCard{dim: dim, has: milliCards(cards[i].Count)})
 		}
 	}
 	d.nodes.mu.Lock()
 	defer d.nodes.mu.Unlock()
 	if d.nodes.sets == nil {
-		d.nodes.sets = map[string]*book.Set{}
+		d.nodes.sets, d.nodes.amounts = map[string]*book.Set{}, map[string][]siteCard{}
 	}
-	d.nodes.sets[node] = set
+	d.nodes.sets[node], d.nodes.amounts[node] = set, amounts
 	return set
+}
+
+// has returns how much of a card is allocatable on a node that was asked for before.
+func (d *discovery) has(node string, dim int32) (milli int64) {
+	d.nodes.mu.RLock()
+	defer d.nodes.mu.RUnlock()
+	for _, c := range d.nodes.amounts[node] {
+		if c.dim == dim { // more than one resource may carry it there
+			milli = book.AddSaturated(milli, c.has)
+		}
+	}
+	return milli
 }
 
 // widen gives every queue the dimensions of a map that extends the ledger's.
@@ -358,5 +383,6 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 			l.cards[dim], l.dims[card] = card, int32(dim)
 		}
 	}
+	l.lost = append(l.lost, make([]int64, m.Len()-len(l.lost))...)
 	l.book.Widen(m.Len())
 }

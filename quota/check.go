@@ -96,6 +96,35 @@ func (l *Ledger) check() (found []violation) {
 			belongs(violation{task: id})
 		}
 	}
+	// What is charged on a node is summed up as tasks come and go.
+	placed := map[*site]*site{}
+	for _, t := range l.tasks {
+		if p := t.site; p != nil {
+			if placed[p] == nil {
+				placed[p] = &site{node: p.node}
+			}
+			placed[p].tasks++
+			for i := range t.Charges {
+				if c := &t.Charges[i]; !isOutput(c.Alts) {
+					placed[p].card(c.Card, l.source).charged += min(c.Amount, mostPlaced)
+				}
+			}
+		}
+	}
+	lost := make([]int64, len(l.lost))
+	for p, sum := range placed {
+		agrees := l.sites[p.node] == p && p.tasks == sum.tasks
+		for _, c := range p.cards {
+			agrees = agrees && c == *sum.card(c.dim, l.source)
+			lost[c.dim] += c.lost()
+		}
+		if !agrees {
+			belongs(violation{got: int64(p.tasks), want: int64(sum.tasks)})
+		}
+	}
+	if len(placed) != len(l.sites) || !slices.Equal(lost, l.lost) {
+		belongs(violation{got: int64(len(l.sites)), want: int64(len(placed))})
+	}
 	queues := make([]*book.Queue, 0, len(l.queues))
 	for q := range l.byName() {
 		queues = append(queues, &q.Queue)

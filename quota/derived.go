@@ -10,16 +10,31 @@ import (
 
 // limit makes the limits of every queue, and marks what exceeds them.
 func (l *Ledger) limit() {
-	cluster := make([]int64, l.m.Len())
-	for dim := range cluster {
-		if cluster[dim] = l.source.total(dim); l.output(int32(dim)) != "" || !l.source.counts {
-			cluster[dim] = Unlimited // a cluster has what its pods make, and nobody knows what it has otherwise
-		}
+	l.stale = l.stale[:0]
+	for dim := range l.m.Len() {
+		l.stale = append(l.stale, dim)
 	}
-	l.book.SetLimits(cluster, l.cfg.EnforceGuarantee, func(q *book.Queue, dim int) book.Quota {
+	l.relimit()
+}
+
+// total returns what the cluster has of a dimension.
+func (l *Ledger) total(dim int) int64 {
+	if l.output(int32(dim)) != "" || !l.source.counts {
+		return Unlimited // a cluster has what its pods make, and nobody knows what it has otherwise
+	}
+	return book.AddSaturated(l.source.totals[dim], l.lost[dim])
+}
+
+// relimit makes the limits whose totals have changed.
+func (l *Ledger) relimit() {
+	if len(l.stale) == 0 {
+		return
+	}
+	l.book.SetLimits(l.stale, l.total, l.cfg.EnforceGuarantee, func(q *book.Queue, dim int) book.Quota {
 		is := recordOf(q)
 		return book.Quota{Capability: l.capability(is, dim), Guarantee: is.spec.guarantee(dim), Deserved: amountAt(is.spec.Deserved, dim)}
 	})
+	l.stale = l.stale[:0]
 }
 
 // capability returns what a queue's capability says about a dimension.

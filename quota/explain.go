@@ -30,7 +30,7 @@ func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome) (a A
 // has.
 func (r *Refusal) noteNode(node string, on *book.Set) {
 	if node != "" && r.Detail == noneOnNode {
-		r.node, r.bare = node, on == noCards
+		r.facts.node, r.facts.bare = node, on == noCards
 	}
 }
 
@@ -172,8 +172,28 @@ func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 		return
 	}
 	f.Why = l.why(lack.Why, lack.Level, lack.Dim, lack.Limit)
+	if lack.Why != book.TooLarge {
+		l.noteTotal(&f.facts, lack.Level, lack.Dim)
+	}
 	if f.Why == ReasonUnreadableQuota {
 		f.Detail = recordOf(lack.Level).spec.denied[int(lack.Dim)]
+	}
+}
+
+// noteTotal notes if guarantees, and what there is, make a limit less than the capability, and
+// of which total they do.
+func (l *Ledger) noteTotal(f *facts, level *book.Queue, dim int32) {
+	less := func(q *book.Queue) bool { return q.Real[dim] < l.capability(recordOf(q), int(dim)) }
+	if !l.cfg.EnforceGuarantee || !less(level) {
+		return
+	}
+	// A parent's limit may be what a total leaves, too.
+	for level.Parent != nil && less(level.Parent) {
+		level = level.Parent
+	}
+	f.limit, f.total = limitTotal, l.total(int(dim))
+	if level.Parent != nil {
+		f.total, f.above = level.Parent.Real[dim], queueName(level.Parent)
 	}
 }
 
@@ -192,6 +212,12 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 		unread = unread && (o.Why == ReasonNoQuota || o.Why == ReasonUnreadableQuota)
 		if o.Why == ReasonUnreadableQuota {
 			unreadable = i
+		}
+		if sums {
+			var of facts
+			if l.noteTotal(&of, is.Options[i].Level, is.Options[i].Dim); of.limit == limitTotal {
+				f.facts.limit = limitTotals
+			}
 		}
 	}
 	if !sums {

@@ -19,7 +19,11 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
 		l.serves(t.owner)
 	}
-	l.lock()
+	nodes := make([]string, len(tasks))
+	for i, t := range tasks {
+		nodes[i] = t.node
+	}
+	l.lockPlaced(nodes)
 	g := gang{l: l, tasks: tasks, seq: l.seq + 1}
 	a, err := g.commit()
 	var events []Event
@@ -53,10 +57,11 @@ type gang struct {
 
 // undo takes back everything.
 func (g *gang) undo() {
-	g.journal.Undo()
 	for _, t := range g.made {
+		g.l.takeOff(t)
 		delete(g.l.tasks, t.id)
 	}
+	g.journal.Undo()
 	for _, w := range g.waits {
 		g.l.waiting[w.id] = w
 	}
@@ -161,7 +166,7 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 		}
 		// What to take back, besides what the journal learns.
 		had, waited := l.jobs[t.job] != nil, l.waiting[t.id]
-		is := l.commit(s, t, only, g.seq, &g.journal)
+		is := l.commit(s, t, only, t.node, g.seq, &g.journal)
 		switch is.kind {
 		case charged:
 			g.made = append(g.made, is.task)

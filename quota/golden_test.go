@@ -21,10 +21,12 @@ type golden struct {
 	total  map[string]int64
 	known  map[string]bool     // cards
 	nodes  map[string][]string // their cards, sorted
+	has    map[goldCell]int64  // what is allocatable, by node and card
 	seq    uint64
 	queues map[string]*goldQueue
 	jobs   map[string]*goldJob // a record is never changed: who changes a job puts another one
 	sums   map[goldCell]goldSum
+	on     map[goldCell]int64 // what is charged, by node and card
 
 	waiting map[string]*goldRequest // tasks that were pending in the last view
 }
@@ -59,6 +61,7 @@ type goldItem struct {
 
 type goldTask struct {
 	id      string
+	node    string // that has or had the cards; empty: not known
 	seq     uint64
 	state   taskState
 	charges []goldCharge
@@ -81,7 +84,8 @@ type goldRequest struct {
 	id, job, queue string // job: of a task
 	anyMix         bool   // of a job
 	items          []goldWant
-	invalid        bool // nobody knows what is requested
+	invalid        bool   // nobody knows what is requested
+	node           string // that a task is bound to
 }
 
 type goldWant struct {
@@ -143,14 +147,14 @@ func (r *goldRequest) amount(dim string) (sum int64) {
 func newGolden(cfg Config, outs []string) *golden {
 	return &golden{
 		cfg: cfg, outs: outs, dims: slices.Concat([]string{"cpu", "memory"}, outs), known: map[string]bool{},
-		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, sums: map[goldCell]goldSum{}, waiting: map[string]*goldRequest{},
+		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, sums: map[goldCell]goldSum{}, on: map[goldCell]int64{}, waiting: map[string]*goldRequest{},
 	}
 }
 
 // clone copies what operations change, so that what is tried can be forgotten.
 func (g *golden) clone() *golden {
 	c := *g
-	c.jobs, c.sums, c.waiting = maps.Clone(g.jobs), maps.Clone(g.sums), maps.Clone(g.waiting)
+	c.jobs, c.sums, c.on, c.waiting = maps.Clone(g.jobs), maps.Clone(g.sums), maps.Clone(g.on), maps.Clone(g.waiting)
 	return &c
 }
 
@@ -292,7 +296,7 @@ func (j *goldJob) firm(want goldWant, item int) string {
 
 // Sums and limits.
 
-type goldCell struct{ queue, dim string }
+type goldCell struct{ queue, dim string } // or a node and a card
 
 type goldSum struct{ allocated, held, elastic int64 }
 
@@ -333,11 +337,44 @@ func (g *golden) count(j *goldJob, sign int64) {
 			g.sums[at] = g.sums[at].plus(s, sign)
 		}
 	}
+	for at, amount := range j.on() {
+		g.on[at] += sign * amount
+	}
+}
+
+// on is what the job is charged on nodes that are known. More than goldMost of a task is no
+// amount of a node.
+func (j *goldJob) on() map[goldCell]int64 {
+	on := map[goldCell]int64{}
+	if j != nil {
+		for _, t := range j.tasks {
+			for _, c := range t.charges {
+				if t.node != "" && goldCard(c.card) {
+					on[goldCell{t.node, c.card}] += min(c.amount, goldMost)
+				}
+			}
+		}
+	}
+	return on
+}
+
+const goldMost = 1 << 40
+
+// totalOf is what the cluster has: of a card on a node the greater of what is allocatable
+// and what is charged.
+func (g *golden) totalOf(dim string) int64 {
+	total := g.total[dim]
+	for at, charged := range g.on {
+		if at.dim == dim {
+			total += max(0, charged-g.has[at])
+		}
+	}
+	return total
 }
 
 // recount works out all sums from the records.
 func (g *golden) recount() {
-	g.sums = map[goldCell]goldSum{}
+	g.sums, g.on = map[goldCell]goldSum{}, map[goldCell]int64{}
 	for _, j := range g.jobs {
 		g.count(j, 1)
 	}
@@ -427,7 +464,7 @@ func (g *golden) limitedAbove(q *goldQueue, dim string) bool {
 
 // real is min(capability, max(0, T - sum of guarantees) + guarantee).
 func (g *golden) real(q *goldQueue, dim string) int64 {
-	total := g.total[dim]
+	total := g.totalOf(dim)
 	if parent := g.queues[q.parent]; parent != nil {
 		total = g.real(parent, dim)
 	} else if goldOutput(dim) || !slices.ContainsFunc(slices.Collect(maps.Values(g.total)), func(total int64) bool { return total > 0 }) {
@@ -914,8 +951,9 @@ func (j *goldJob) request() *goldRequest {
 	return r
 }
 
-// commit charges a task on some cards, nil for all.
-func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
+// commit charges a task on some cards, nil for all, which may be those of a node. That it is
+// there counts if the node has so much: no commit makes the cluster larger.
+func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, err error) {
 	if j, t, _ := g.task(r.id); t != nil {
 		if !j.charged(t, r) || cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) }) {
 			return Answer{Seq: g.seq}, ErrConflict
@@ -933,6 +971,15 @@ func (g *golden) commit(r *goldRequest, cards []string) (a Answer, err error) {
 	t := goldTask{id: r.id, seq: g.seq + 1, state: taskCommitted}
 	for i, want := range r.items {
 		t.charges = append(t.charges, j.charge(want, items[i], on[i]))
+	}
+	for _, c := range t.charges {
+		at := goldCell{node, c.card}
+		if goldCard(c.card) && g.on[at]+min(c.amount, goldMost) <= g.has[at] {
+			t.node = node
+		} else if goldCard(c.card) {
+			t.node = ""
+			break
+		}
 	}
 	j.tasks = append(j.tasks, t)
 	g.put(r.job, j)
@@ -1006,7 +1053,7 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 			if _, t, _ := tried.task(tasks[i].id); t != nil {
 				cards = nil
 			}
-			a, err = tried.commit(tasks[i], cards)
+			a, err = tried.commit(tasks[i], cards, tasks[i].node)
 			if err == nil && !a.OK {
 				if only != nil {
 					a = g.notTogether(a, tried, tasks[i])
@@ -1026,7 +1073,7 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 	if !a.Repeat {
 		a.Seq++
 	}
-	g.jobs, g.sums, g.waiting = tried.jobs, tried.sums, tried.waiting
+	g.jobs, g.sums, g.on, g.waiting = tried.jobs, tried.sums, tried.on, tried.waiting
 	return a, nil
 }
 
@@ -1300,7 +1347,7 @@ func (j *goldJob) text() string {
 		}
 	}
 	for _, t := range j.tasks {
-		b = fmt.Appendf(b, " %s %d %d", t.id, t.seq, t.state)
+		b = fmt.Appendf(b, " %s %q %d %d", t.id, t.node, t.seq, t.state)
 		for _, c := range t.charges {
 			b = fmt.Append(b, ", ", c.amount, " of ", c.card, " of ", c.cards, ", ", c.covered)
 			if c.item >= 0 && !goldPlain(c.card) {

@@ -211,9 +211,13 @@ func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 		cards = append(cards, card)
 		same = same && card == was
 	}
-	if same && t.state != taskConfirmed {
+	node := v.node
+	if same && len(t.cards()) == 0 { // it is on no card
+		node = ""
+	}
+	if same && (t.state != taskConfirmed || node != "" && node != t.node) {
 		next := j.clone()
-		next.tasks[at].state = taskConfirmed
+		next.tasks[at].state, next.tasks[at].node = taskConfirmed, cmp.Or(node, t.node)
 		r.put(j.id, next)
 		r.rep.Changed = true
 	}
@@ -236,6 +240,9 @@ func (r *goldReconciler) charge(v *goldViewTask, cards []string) {
 			continue
 		}
 		t.charges = append(t.charges, j.charge(want, item, card))
+	}
+	if len(t.cards()) > 0 {
+		t.node = v.node
 	}
 	j.tasks = append(j.tasks, t)
 	r.put(j.id, j)

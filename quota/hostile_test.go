@@ -175,7 +175,7 @@ func TestDeclareKeepsTheCatalog(t *testing.T) {
 		both.Go(func() { _, _ = w.Declare([]device.Card{{Name: "B"}}, nil) })
 		both.Go(func() { _, _ = w.SetCatalog(large, nil) })
 		both.Wait()
-		if w.source.catalog != Catalog(large) || w.source.total(int(w.dims["A"])) != 2000 {
+		if w.source.catalog != Catalog(large) || w.source.totals[int(w.dims["A"])] != 2000 {
 			t.Fatal("the catalog before is back")
 		}
 	}

@@ -15,6 +15,7 @@ import (
 //	                    (queues); catalog.go (cards, the map)
 //	the ledger          ledger.go, records.go, intern.go; tree.go (new queues, a new
 //	                    catalog), derived.go (limits, shares)
+//	                    site.go (on which node tasks are charged)
 //	what is asked for   task.go, parse.go (annotations), requests.go, resolve.go,
 //	                    resolvejob.go; outputs.go (what the transformation makes)
 //	operations          operate.go, gang.go, release.go; batch.go, nodescore.go, copies.go
@@ -44,6 +45,9 @@ type Ledger struct {
 	dims     map[string]int32
 	outs     *outputs
 	source   *discovery
+	sites    map[string]*site  // by node
+	lost     []int64           // by dimension: what is charged on devices that are no longer allocatable
+	stale    []int             // dimensions whose limits are of another total than there is
 	refusals map[Reason]uint64 // of queues that don't exist
 
 	spare    sync.Pool // *scratch
@@ -81,6 +85,7 @@ func (l *Ledger) lock() {
 // unlock ends a change, tells what happened, and returns the number of the state.
 func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
 	l.prune()
+	l.relimit()
 	if changed {
 		l.seq++
 	}

@@ -51,7 +51,7 @@ func (a Answer) text(err error) string {
 			err = known
 		}
 	}
-	a.Refusal.Detail = ""
+	a.Refusal.Detail, a.Refusal.facts = "", facts{}
 	return fmt.Sprint(a.OK, a.Repeat, a.Seq, a.Refusal, a.Task, a.Options, a.Charged, err)
 }
 
@@ -198,7 +198,7 @@ func (r *run) operate(m *model, task *goldRequest, handle *TaskRequest) {
 	switch n := m.IntN(20); {
 	case n < 7:
 		a, err := r.l.Commit(handle, cards...)
-		one("Commit", a, err, func(g *golden) (Answer, error) { return g.commit(task, cards) })
+		one("Commit", a, err, func(g *golden) (Answer, error) { return g.commit(task, cards, task.node) })
 	case n < 8:
 		var a Answer
 		r.l.Allocatable(&a, handle)

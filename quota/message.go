@@ -93,10 +93,10 @@ func (r *Refusal) empty() string {
 func (r *Refusal) invalid() string {
 	if r.Resource != "" {
 		text := ": " + oneLine(r.Detail)
-		if r.node != "" {
-			text = fmt.Sprintf(": node %q has none of the cards", brief(r.node))
+		if r.facts.node != "" {
+			text = fmt.Sprintf(": node %q has none of the cards", brief(r.facts.node))
 		}
-		if text += " " + oneLine(brief(r.Resource)); r.bare {
+		if text += " " + oneLine(brief(r.Resource)); r.facts.bare {
 			text += ": it has no cards, or isn't known"
 		}
 		return text
@@ -152,7 +152,24 @@ func (r *Refusal) lacks() string {
 			text += row.text(r)
 		}
 	}
-	return text + also(detail)
+	return text + r.ofTotal(u) + also(detail)
+}
+
+// ofTotal says where a limit comes from that nobody wrote.
+func (r *Refusal) ofTotal(u amountUnit) string {
+	of, total := "the cluster has", u.text(r.facts.total)
+	if r.facts.above != "" {
+		of = fmt.Sprintf("queue %q may use", brief(r.facts.above))
+	}
+	switch {
+	case r.facts.limit == limitTotals:
+		return "; of some of them the limit is what guarantees leave of the cluster's"
+	case r.facts.limit != limitTotal:
+		return ""
+	case r.facts.total == r.Limit:
+		return "; the limit is what " + of + ", " + total
+	}
+	return "; the limit is what guarantees leave of the " + total + " that " + of
 }
 
 // also adds what is wrong with the quota of an alternative.

@@ -210,9 +210,10 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 
 func (g *golden) setCatalog(c *device.Catalog) {
 	totals := c.Totals()
-	g.nodes = map[string][]string{}
+	g.nodes, g.has = map[string][]string{}, map[goldCell]int64{}
 	for _, node := range modelNodes {
 		for _, card := range c.CardsOf(node) {
+			g.has[goldCell{node, card.Name}] = 1000 * card.Count
 			g.nodes[node] = append(g.nodes[node], card.Name)
 		}
 	}
@@ -498,7 +499,7 @@ func (m *model) task(id string) *goldRequest {
 	if len(m.tasks) > 0 && m.IntN(12) == 0 {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
-	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0}
+	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0, node: m.oneOf("n0", "n1", "n2", "gone", "", "", "", "")}
 	if j, t, _ := m.g.task(r.id); t != nil && m.IntN(3) > 0 { // the same again
 		r.job, r.queue, r.items, r.invalid = j.id, j.queue, t.wants(), false
 		return r
@@ -588,7 +589,7 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	if h := m.taskOf[r]; h != nil {
 		return h
 	}
-	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r)}
+	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r), node: r.node}
 	h.use = book.Use{CPU: r.amount("cpu"), Memory: r.amount("memory"), Invalid: r.invalid}
 	for _, want := range r.counted() {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.amount})
@@ -776,6 +777,7 @@ func (m *model) copies() {
 	}
 	got, gotErr = m.l.TaskCopies(m.taskHandle(asked))
 	r := *asked
+	r.node = "" // copies have no node
 	if j := g.jobs[r.job]; j != nil && j.queue != r.queue {
 		m.compareErrors(gotErr, ErrConflict)
 		m.counts["TaskCopies: conflict"]++
@@ -803,7 +805,7 @@ func (m *model) copies() {
 		for want.OK = true; want.OK && copies < modelCopies && wantErr == nil; copies++ {
 			own := r
 			own.id = fmt.Sprint("copy", copies)
-			want, wantErr = g.commit(&own, nil)
+			want, wantErr = g.commit(&own, nil, "")
 		}
 		refusal = want.Refusal
 	}
@@ -878,15 +880,15 @@ func (m *model) reserveMany() {
 
 func (m *model) commit() {
 	r, cards := m.task(m.taskID(m.IntN(12) == 0)), m.node()
-	handle := m.taskHandle(r)
+	handle, node := m.taskHandle(r), r.node
 	op := func() (Answer, error) { return m.l.Commit(handle, cards...) }
 	if m.IntN(5) == 0 {
-		node := m.oneOf("n0", "n1", "n2", "gone")
+		node = m.oneOf("n0", "n1", "n2", "gone")
 		cards = append([]string{}, m.g.nodes[node]...)
 		op = func() (Answer, error) { return m.l.CommitOn(handle, node) }
 	}
 	got, gotErr := op()
-	want, wantErr := m.g.commit(r, cards)
+	want, wantErr := m.g.commit(r, cards, node)
 	m.compareErrors(gotErr, wantErr)
 	m.compareAnswers(got, want)
 	m.count(&want, wantErr)
@@ -1235,7 +1237,7 @@ func (m *model) compareErrors(got, want error) {
 
 func (m *model) compareAnswers(got, want Answer) {
 	m.Helper()
-	got.Refusal.Detail, got.Refusal.node, got.Refusal.bare = "", "", false
+	got.Refusal.Detail, got.Refusal.facts = "", facts{}
 	if got.OK != want.OK || got.Repeat != want.Repeat || got.Seq != want.Seq || got.Refusal != want.Refusal || got.Task != want.Task ||
 		!slices.Equal(got.Options, want.Options) || !slices.Equal(got.Charged, want.Charged) {
 		m.fatal("got\n%+v, want\n%+v", got, want)
@@ -1388,6 +1390,9 @@ func goldOf(l *Ledger, j *job) *goldJob {
 	}
 	for t := range j.tasks() {
 		task := goldTask{id: t.id, seq: t.seq, state: t.state}
+		if t.site != nil {
+			task.node = t.site.node
+		}
 		for dim, c := range []book.Coverage{t.CPU, t.Memory} {
 			if want := g.items[dim].goldWant; c.Amount > 0 {
 				want.amount = c.Amount

@@ -39,8 +39,11 @@ func (m *model) reconcile() {
 		m.fatal("over %+v, want %+v", got.Over, want.Over)
 	}
 	m.compareRecords("")
-	if again, err := m.l.Reconcile(view); err != nil || again.Changed || again.Seq != got.Seq {
-		m.fatal("the same view again: %+v, %v", again, err)
+	// A min that was too large to be counted may fit once mins behind it have shrunk.
+	if uncounted := careful && slices.ContainsFunc(got.Failed, func(f Ref) bool { return f.Task == "" }); !uncounted {
+		if again, err := m.l.Reconcile(view); err != nil || again.Changed || again.Seq != got.Seq {
+			m.fatal("the same view again: %+v, %v", again, err)
+		}
 	}
 	m.events = m.events[:0]
 }

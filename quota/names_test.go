@@ -36,7 +36,7 @@ func TestMessage(t *testing.T) {
 			`queue "q": the node has none of the cards A|B`,
 		},
 		{
-			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Detail: noneOnNode, Headroom: Headroom{Resource: "A|B"}, node: "n"},
+			Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: "q", Detail: noneOnNode, Headroom: Headroom{Resource: "A|B"}, facts: facts{node: "n"}},
 			`queue "q": node "n" has none of the cards A|B`,
 		},
 		{

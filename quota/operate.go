@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 
@@ -181,12 +182,13 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 // with another content it is an [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	l.serves(task.owner)
-	l.lock()
+	l.lockPlaced([]string{task.node})
 	return l.commitOne(task, l.cardSet(cards), "")
 }
 
 // CommitOn is [Ledger.Commit] restricted to the cards of a node. Unlike Commit without
-// cards, a node that isn't known, or has no cards, allows no card.
+// cards, a node that isn't known, or has no cards, allows no card. The ledger keeps the
+// node: see [Usage.RealCapability].
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	l.serves(task.owner)
 	return l.commitOne(task, l.lockOn(&l.mu, node), node)
@@ -197,7 +199,7 @@ func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer, error) {
 	s := l.scratch()
 	defer l.spare.Put(s)
-	is := l.commit(s, r, cards, l.seq+1, nil)
+	is := l.commit(s, r, cards, cmp.Or(node, r.node), l.seq+1, nil)
 	a, err := l.answerCommit(s, r, is)
 	a.Refusal.noteNode(node, cards)
 	var events []Event
@@ -230,9 +232,9 @@ const (
 	inOtherQueue             // the job is
 )
 
-// commit decides on a task, into s, and charges it. undo, if not nil, learns what to do to
+// commit decides on a task, into s, and charges it, on a node if that is known. undo, if not nil, learns what to do to
 // take it back in the book.
-func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, seq uint64, undo *book.Journal) commitOutcome {
+func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, seq uint64, undo *book.Journal) commitOutcome {
 	q, j := l.queueOf(&r.queueAt, r.queue), l.jobOf(r)
 	if t := l.tasks[r.id]; t != nil {
 		is := commitOutcome{kind: repeated, queue: q, task: t}
@@ -260,6 +262,7 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, seq uint64,
 	t := newTask(r.id, r.job, j, seq, taskCommitted)
 	t.Charge(&r.use, s.picks, undo)
 	l.tasks[r.id] = t
+	l.put(t, node, false)
 	// What is charged waits no more.
 	delete(l.waiting, r.id)
 	return commitOutcome{kind: charged, queue: q, task: t}

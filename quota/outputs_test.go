@@ -377,7 +377,7 @@ func TestOutputsQueues(t *testing.T) {
 	// The catalog says nothing of outputs: a guarantee of a sibling takes from the parent.
 	p = poolOf(t, Config{EnforceGuarantee: true}, QueueSpec{Name: "org", Capability: amountsOf("credits:6")},
 		QueueSpec{Name: "a", Parent: "org", Capability: amountsOf("credits:6"), Guarantee: amountsOf("credits:4")}, QueueSpec{Name: "b", Parent: "org"}, QueueSpec{Name: "top"})
-	p.want(p.reserve("1", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 2, the total would be 3`)
+	p.want(p.reserve("1", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 2, the total would be 3; the limit is what guarantees leave of the 6 that queue "org" may use`)
 	p.want(p.reserve("1", "a", "t4:1", 6), "yes")
 	p.want(p.reserve("2", "top", "t4:1", 600), "yes")
 }

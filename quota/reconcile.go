@@ -42,7 +42,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 		return Report{}, err
 	}
 	r.sight = s
-	l.lock()
+	l.lockPlaced(s.nodes())
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
 	r.assign()
@@ -137,16 +137,19 @@ func (r *reconciler) run() {
 	switch many := !r.careful && len(r.ids)*l.book.Levels > 4*len(l.queues); {
 	case many && r.chooses():
 		l.book.SumAfter(charge)
+		l.relimit() // holds look for room
 		admit()
 	case many:
 		l.book.SumAfter(func() { charge(); admit() })
 	default:
 		charge()
+		l.relimit()
 		admit()
 	}
 	r.wait()
-	r.mark()
 	l.prune()
+	l.relimit()
+	r.mark()
 }
 
 // chooses reports whether a min may have to be held on one card or another, which
@@ -263,9 +266,8 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 			missing = append(missing, vt)
 		case !vt.matches(t):
 			wrong, missing = append(wrong, t), append(missing, vt)
-		case t.state != taskConfirmed:
-			t.state = taskConfirmed
-			r.rep.Changed = true
+		default:
+			r.confirm(t, vt.req.node)
 		}
 	}
 	l.rollBack(wrong...)
@@ -287,6 +289,18 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 			r.did(&r.rep.Imported, v.id, vt.req.id)
 		}
 		r.charge(q, vt)
+	}
+}
+
+// confirm notes that a view has a charge, and on which node, if it says so.
+func (r *reconciler) confirm(t *task, node string) {
+	if moved := node != "" && t.hasCards() && (t.site == nil || t.site.node != node); moved {
+		r.l.put(t, node, true)
+		r.rep.Changed = true
+	}
+	if t.state != taskConfirmed {
+		t.state = taskConfirmed
+		r.rep.Changed = true
 	}
 }
 
@@ -315,6 +329,7 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	t := newTask(v.req.id, v.req.job, &j.Job, r.seq, taskConfirmed)
 	t.Force(&v.req.use, v.cards)
 	l.tasks[t.id] = t
+	l.put(t, v.req.node, true)
 	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
 }
 

@@ -62,6 +62,7 @@ type task struct {
 	id, job   string
 	seq       uint64
 	state     taskState
+	site      *site // where it is charged; nil: that isn't known
 }
 
 // taskOf returns the record of a task.

@@ -55,6 +55,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 
 // end takes an ended task's charges away; what they covered leaves the min.
 func (l *Ledger) end(t *task) {
+	l.takeOff(t)
 	delete(l.tasks, t.id)
 	if l.book.End(&t.Task) {
 		l.drop(t.job)
@@ -65,6 +66,7 @@ func (l *Ledger) end(t *task) {
 func (l *Ledger) rollBack(tasks ...*task) {
 	records := make([]*book.Task, len(tasks))
 	for i, t := range tasks {
+		l.takeOff(t)
 		delete(l.tasks, t.id)
 		records[i] = &t.Task
 	}
@@ -91,6 +93,7 @@ func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 
 func (l *Ledger) releaseJob(j *job) {
 	for t := range j.tasks() {
+		l.takeOff(t)
 		delete(l.tasks, t.id)
 	}
 	l.book.ReleaseJob(&j.Job)

@@ -18,6 +18,7 @@ type TaskRequest struct {
 	use     book.Use
 
 	id, job, queue string
+	node           string              // that the task is bound to; empty: it isn't, or has no cards
 	sources        []source            // of the items
 	invalid        string              // why the request is invalid; empty: it is valid
 	requests       corev1.ResourceList // what the items that are outputs were made of

@@ -596,7 +596,7 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 		return
 	}
 	on := r.found.on(node, r.dims)
-	t.bound = new(book.Set)
+	t.bound, t.node = new(book.Set), node
 	for i := range t.use.Items {
 		alts := t.use.Items[i].Alts
 		at := slices.IndexFunc(alts.Cards, on.Has)

@@ -12,7 +12,7 @@ import (
 // than what the task says: a card that it didn't ask for is a codeCardMismatch.
 func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 	r := l.resolver()
-	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}
+	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue, node: task.node()}
 	if err := r.task(t, task); err != nil {
 		return nil, nil, err
 	}

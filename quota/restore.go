@@ -57,7 +57,9 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 		}
 	}
 	// The snapshot's cards stay known, as after [Ledger.SetCatalog].
-	if err := l.setDiscovery(found, nil, nil); err != nil {
+	placed := l.lockFound(catalog)
+	defer l.mu.Unlock()
+	if err := l.setDiscovery(found, placed, nil, nil); err != nil {
 		return nil, err
 	}
 	l.seq = doc.Seq
@@ -181,7 +183,7 @@ func valueOf[V ~uint8](names []string, name string) (V, error) {
 }
 
 func (r *restorer) known() error {
-	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}}
+	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}, nodes: &nodeCards{}}
 	for i, k := range r.doc.Known {
 		_, twice := r.l.source.known[k.Card]
 		_, err := r.card(k.Card)
@@ -460,6 +462,7 @@ func (r *restorer) task(s *snapshotTask) error {
 	}
 	j.Restore(&t.Task)
 	l.tasks[t.id] = t
+	l.put(t, s.Node, true)
 	return nil
 }
 

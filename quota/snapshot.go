@@ -129,6 +129,7 @@ type snapshotTask struct {
 	ID      string           `json:"id"`
 	Job     string           `json:"job"`
 	Memory  int64            `json:"memory"`
+	Node    string           `json:"node,omitempty"` // that has the cards, if that is known
 	Order   int              `json:"order"`
 	Queue   string           `json:"queue"`
 	Seq     uint64           `json:"seq"`
@@ -335,6 +336,9 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.CPU.Covered, t.Memory.Covered},
 		CPU: t.CPU.Amount, ID: t.id, Job: t.job, Memory: t.Memory.Amount, Order: order, Queue: queueName(t.Job.Queue),
 		Seq: t.seq, State: nameOf(taskNames, t.state, noName),
+	}
+	if t.site != nil {
+		doc.Node = t.site.node
 	}
 	for i := range t.Charges {
 		c := &t.Charges[i]

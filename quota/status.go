@@ -30,7 +30,8 @@ type Usage struct {
 
 	// RealCapability is min(capability, max(0, total - Σ guarantees) + guarantee): the total
 	// is the cluster's or, below a parent, the parent's RealCapability, and the sum is over
-	// the queue and its siblings. With [Config.EnforceGuarantee] it is the limit, else
+	// the queue and its siblings. Of a card on a node the greater counts of what the catalog
+	// has and what is charged there. With [Config.EnforceGuarantee] it is the limit, else
 	// Capability is.
 	RealCapability int64 `json:"realCapability"`
 

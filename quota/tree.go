@@ -35,7 +35,7 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 	}
 	l := &Ledger{
 		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
-		waiting: map[string]*waitingTask{},
+		waiting: map[string]*waitingTask{}, sites: map[string]*site{},
 	}
 	l.outs = newOutputs(m, cfg.Transformation)
 	l.widen(m)

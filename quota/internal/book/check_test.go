@@ -16,7 +16,7 @@ func small(t *testing.T) (b *Book, j *Job, charged *Task) {
 	q.Parent = org
 	b.Link([]*Queue{org, q})
 	b.Widen(4)
-	b.SetLimits(make([]int64, b.Dims), false, func(*Queue, int) Quota { return Quota{Capability: 5000} })
+	b.SetLimits([]int{0, 1, 2, 3}, func(int) int64 { return 0 }, false, func(*Queue, int) Quota { return Quota{Capability: 5000} })
 	alts := NewAlternatives([]int32{2, 3}, nil)
 	min := &Min{CPU: 2, Items: []MinItem{{alts, 3000, 1000}}}
 	j = &Job{}

@@ -29,7 +29,7 @@ func newWorld(t *testing.T) *world {
 	w.q.Parent = w.org
 	w.Link([]*Queue{w.org, w.q})
 	w.Widen(int(dims))
-	w.SetLimits(make([]int64, dims), false, func(*Queue, int) Quota { return Quota{Capability: Unlimited} })
+	w.SetLimits([]int{0, 1, 2, 3, 4}[:dims], func(int) int64 { return 0 }, false, func(*Queue, int) Quota { return Quota{Capability: Unlimited} })
 	return w
 }
 

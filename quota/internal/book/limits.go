@@ -7,8 +7,8 @@ type Quota struct {
 	Deserved   int64 // what the share is measured by
 }
 
-// SetLimits makes the limits of every queue, and marks what exceeds them. cluster is
-// what there is of each dimension. The limit is the capability or, where guarantees are
+// SetLimits makes the limits of every queue in some dimensions, and marks what exceeds them.
+// cluster is what there is of a dimension. The limit is the capability or, where guarantees are
 // enforced, Real:
 //
 //	Real     = min(capability, max(0, total - Σ guarantees) + guarantee)
@@ -17,29 +17,34 @@ type Quota struct {
 // The total is the cluster's or, below a parent, the parent's Real; the sum is over the
 // queue and its siblings. Real is the formula of Volcano's capacity plugin, with the min
 // that its design has and its code lacks.
-func (b *Book) SetLimits(cluster []int64, enforce bool, quota func(q *Queue, dim int) Quota) {
-	b.limitLevel(b.top, cluster, enforce, quota)
+func (b *Book) SetLimits(dims []int, cluster func(dim int) int64, enforce bool, quota func(q *Queue, dim int) Quota) {
+	limitLevel(b.top, dims, cluster, enforce, quota)
 	for _, q := range b.TopDown() {
-		b.limitLevel(q.Children, q.Real, enforce, quota)
-		q.over = nil
-		q.MarkAll()
+		limitLevel(q.Children, dims, func(dim int) int64 { return q.Real[dim] }, enforce, quota)
+		for _, dim := range dims {
+			delete(q.over, int32(dim))
+			q.mark(int32(dim))
+		}
 	}
 }
 
 // limitLevel makes the limits of the queues that share a total.
-func (b *Book) limitLevel(siblings []*Queue, total []int64, enforce bool, quota func(q *Queue, dim int) Quota) {
-	guaranteed := make([]int64, len(total))
-	for _, q := range siblings {
-		for dim := range guaranteed {
-			guaranteed[dim] = AddSaturated(guaranteed[dim], quota(q, dim).Guarantee)
-		}
+func limitLevel(siblings []*Queue, dims []int, total func(dim int) int64, enforce bool, quota func(q *Queue, dim int) Quota) {
+	if len(siblings) == 0 {
+		return
 	}
 	for _, q := range siblings {
-		q.Real = make([]int64, len(total))
-		q.Deserved = make([]int64, len(total))
-		for dim := range total {
+		q.Real = append(q.Real, make([]int64, len(q.Cells)-len(q.Real))...)
+		q.Deserved = append(q.Deserved, make([]int64, len(q.Cells)-len(q.Deserved))...)
+	}
+	for _, dim := range dims {
+		guaranteed := int64(0)
+		for _, q := range siblings {
+			guaranteed = AddSaturated(guaranteed, quota(q, dim).Guarantee)
+		}
+		for _, q := range siblings {
 			is := quota(q, dim)
-			real := realCapability(is.Capability, total[dim], guaranteed[dim], is.Guarantee)
+			real := realCapability(is.Capability, total(dim), guaranteed, is.Guarantee)
 			q.Cells[dim].Limit = is.Capability
 			if enforce {
 				q.Cells[dim].Limit = real

@@ -1,0 +1,179 @@
+package quota
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/resvec/resvec/device"
+)
+
+// Which node has the cards that a task is charged for matters in one place: what the cluster
+// has of a card. A device that dies under a pod is no longer allocatable, and the pod is still
+// charged. Without it the total would be short of a card that nobody else could have had, and
+// a device of one tenant would take room from another. So of a card on a node the greater
+// counts of what is allocatable and what is charged there.
+//
+// That may not make the cluster larger: a caller who commits too much on a node would get
+// room for it. So a commit counts on its node only within what is allocatable there. What a
+// view says counts in any case, since it runs.
+
+// site is a node on which tasks are charged for cards.
+type site struct {
+	node  string
+	tasks int
+	cards []siteCard
+}
+
+// siteCard is a card on a node, in milli-cards.
+type siteCard struct {
+	dim     int32
+	has     int64 // allocatable, by the catalog
+	charged int64
+}
+
+// lost returns how much is charged on devices that are no longer allocatable.
+func (c *siteCard) lost() int64 { return max(0, c.charged-c.has) }
+
+// mostPlaced is more than a node has of a card. A charge of more counts as this, so that
+// sums stay in range: it is a typing error.
+const mostPlaced = 1 << 40
+
+// card returns the entry of a card, which may be a new one.
+func (p *site) card(dim int32, source *discovery) *siteCard {
+	at := slices.IndexFunc(p.cards, func(c siteCard) bool { return c.dim == dim })
+	if at < 0 {
+		at = len(p.cards)
+		p.cards = append(p.cards, siteCard{dim: dim, has: source.has(p.node, dim)})
+	}
+	return &p.cards[at]
+}
+
+// put notes on which node a task is charged, empty if that isn't known. If it runs there
+// that is so; else only if the node has so much.
+func (l *Ledger) put(t *task, node string, runs bool) {
+	l.takeOff(t)
+	if node == "" || !utf8.ValidString(node) || !t.hasCards() {
+		return
+	}
+	p := l.sites[node]
+	if p == nil {
+		p = &site{node: node}
+	}
+	if !runs && !p.hasRoom(t, l.source) {
+		return
+	}
+	l.sites[node] = p
+	p.tasks++
+	t.site = p
+	l.count(t, 1)
+}
+
+// hasCards reports whether a task is charged for cards.
+func (t *task) hasCards() bool {
+	// Outputs come behind the cards.
+	return len(t.Charges) > 0 && !isOutput(t.Charges[0].Alts)
+}
+
+// hasRoom reports whether what a task is charged is allocatable beyond what is charged there.
+// Items of a task share no card.
+func (p *site) hasRoom(t *task, source *discovery) bool {
+	for i := range t.Charges {
+		if c := &t.Charges[i]; !isOutput(c.Alts) {
+			if at := p.card(c.Card, source); at.charged+min(c.Amount, mostPlaced) > at.has {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// takeOff forgets on which node a task is charged.
+func (l *Ledger) takeOff(t *task) {
+	p := t.site
+	if p == nil {
+		return
+	}
+	l.count(t, -1)
+	t.site = nil
+	if p.tasks--; p.tasks == 0 {
+		delete(l.sites, p.node)
+	}
+}
+
+// count adds the charges of a task to its site, or takes them away, and notes which totals
+// have changed. Limits are made of them by relimit.
+func (l *Ledger) count(t *task, sign int64) {
+	for i := range t.Charges {
+		c := &t.Charges[i]
+		if isOutput(c.Alts) {
+			continue
+		}
+		at := t.site.card(c.Card, l.source)
+		lost := at.lost()
+		at.charged += sign * min(c.Amount, mostPlaced)
+		if more := at.lost() - lost; more != 0 {
+			l.lost[c.Card] += more
+			if dim := int(c.Card); !slices.Contains(l.stale, dim) {
+				l.stale = append(l.stale, dim)
+			}
+		}
+	}
+}
+
+// readSites reads anew what is allocatable where tasks are charged. found has the cards of these
+// nodes.
+func (l *Ledger) readSites(found map[string][]device.Card) {
+	l.lost = make([]int64, l.m.Len())
+	for node, p := range l.sites {
+		l.source.keep(node, found[node], l.dims)
+		for i := range p.cards {
+			c := &p.cards[i]
+			c.has = l.source.has(node, c.dim)
+			l.lost[c.dim] += c.lost()
+		}
+	}
+}
+
+// lockPlaced begins a change of tasks on nodes, empty for those that aren't known. The
+// catalog is asked while the ledger isn't locked, see lockOn.
+func (l *Ledger) lockPlaced(nodes []string) {
+	l.lock()
+	for {
+		source, dims := l.source, l.dims
+		if !slices.ContainsFunc(nodes, func(node string) bool { return node != "" && source.seen(node) == nil }) {
+			return
+		}
+		l.mu.Unlock()
+		for _, node := range nodes {
+			source.on(node, dims)
+		}
+		l.mu.Lock()
+		if l.source == source { // what isn't seen by now is unknown
+			return
+		}
+	}
+}
+
+// lockFound begins a change to another catalog, and returns what that says of the nodes
+// on which tasks are charged.
+func (l *Ledger) lockFound(catalog Catalog) map[string][]device.Card {
+	found := map[string][]device.Card{}
+	l.lock()
+	for catalog != nil {
+		var missing []string
+		for node := range l.sites {
+			if _, asked := found[node]; !asked {
+				missing = append(missing, node)
+			}
+		}
+		if len(missing) == 0 {
+			break
+		}
+		l.mu.Unlock()
+		for _, node := range missing {
+			found[node] = catalog.CardsOf(node)
+		}
+		l.mu.Lock()
+	}
+	return found
+}
