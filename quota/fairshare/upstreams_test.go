@@ -1,0 +1,167 @@
+package fairshare
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// TestUpstreams runs the cases of the other projects' own tests. Those that differ here must
+// say so.
+func TestUpstreams(t *testing.T) {
+	text, err := os.ReadFile("testdata/upstreams.json")
+	must(t, err)
+	var file struct {
+		Division struct {
+			Cases []struct {
+				Name   string
+				Total  float64
+				Queues [][5]float64
+				Want   []float64
+			}
+		}
+		Borrowing struct {
+			Cases []struct {
+				Name       string
+				Groups     []int
+				Request    vector.ResourceVector
+				Queues     [][6]json.RawMessage
+				Limits     map[string]vector.ResourceVector
+				Want, Here map[string]float64
+			}
+		}
+		Reclaim struct {
+			Cases []struct {
+				Name    string
+				P       string
+				Fixed   bool
+				Request vector.ResourceVector
+				Queues  [][6]json.RawMessage
+				Victims [][2]json.RawMessage
+				First   *bool
+				All     *bool
+			}
+		}
+	}
+	must(t, json.Unmarshal(text, &file))
+
+	for _, test := range file.Division.Cases {
+		tree, err := NewTree(vector.Schema{}, 1, Options{})
+		must(t, err)
+		must(t, tree.SetTotal(vector.ResourceVector{test.Total}))
+		var got []float64
+		for i, q := range test.Queues {
+			row, _, err := tree.Set(fmt.Sprint("queue-", i+1), Queue{
+				Deserved: vector.ResourceVector{min(q[0], unlimitedAs(q[2]))}, Weight: []float64{q[1]}, Limit: vector.ResourceVector{unlimitedAs(q[2])}, Priority: int64(q[3]),
+			})
+			must(t, err)
+			must(t, tree.SetUsage(row, Usage{Wanted: vector.ResourceVector{q[4]}}))
+		}
+		tree.Divide()
+		for _, row := range tree.All() {
+			got = append(got, tree.Share(nil, row)[0])
+		}
+		if !slices.Equal(got, test.Want) {
+			t.Errorf("division, %s: %v, want %v", test.Name, got, test.Want)
+		}
+	}
+
+	for _, test := range file.Borrowing.Cases {
+		cols := max(len(test.Groups), 2)
+		tree, err := NewTree(vector.Schema{}, cols, Options{Rules: Kueue, Groups: test.Groups})
+		must(t, err)
+		for _, q := range test.Queues {
+			var weight float64
+			must(t, json.Unmarshal(q[2], &weight))
+			queue := Queue{Parent: textOf(t, q[1]), Weight: []float64{weight}, Deserved: amountsOf(t, q[3]), Lending: amountsOf(t, q[4]), Limit: infinite(test.Limits[textOf(t, q[0])])}
+			row, _, err := tree.Set(textOf(t, q[0]), queue)
+			must(t, err)
+			if has := amountsOf(t, q[5]); has != nil {
+				must(t, tree.SetUsage(row, Usage{Allocated: has}))
+			}
+		}
+		tree.tidy()
+		leaf, _ := tree.Row("cq")
+		for name, want := range test.Want {
+			if here, ok := test.Here[name]; ok {
+				want = here
+			}
+			row, _ := tree.Row(name)
+			var more []int64
+			if name == "cq" && test.Request != nil {
+				more = padded(nil, test.Request, cols)
+			}
+			got := math.Ceil(tree.borrowing(int32(row), int32(leaf), more, 1).Float64())
+			if got != unlimitedAs(want) && name == "cq" || name != "cq" && got != want {
+				t.Errorf("borrowing, %s: %s has %v, want %v", test.Name, name, got, want)
+			}
+		}
+	}
+
+	for _, test := range file.Reclaim.Cases {
+		tree, err := NewTree(vector.Schema{}, len(test.Request), Options{Rules: KAI})
+		must(t, err)
+		for _, q := range test.Queues {
+			row, _, err := tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Deserved: amountsOf(t, q[2])})
+			must(t, err)
+			if has := amountsOf(t, q[4]); has != nil {
+				must(t, tree.SetUsage(row, Usage{Allocated: has, Unpreemptible: amountsOf(t, q[5])}))
+			}
+		}
+		tree.Divide()
+		for _, q := range test.Queues {
+			row, _ := tree.Row(textOf(t, q[0]))
+			copy(tree.shared(int32(row), share), padded(nil, amountsOf(t, q[3]), len(test.Request)))
+		}
+		row, _ := tree.Row(test.P)
+		claim := NewClaim(tree)
+		why, ok, err := claim.Begin(row, Job{Request: test.Request, Unpreemptible: test.Fixed})
+		must(t, err)
+		if test.First != nil && ok != *test.First {
+			t.Errorf("reclaim, %s: first is %v: %v", test.Name, ok, why)
+		}
+		for _, v := range test.Victims {
+			if leaf, _ := tree.Row(textOf(t, v[0])); ok {
+				why, ok = claim.Take(Victim{Queue: leaf, Amounts: amountsOf(t, v[1])})
+			}
+		}
+		if ok {
+			why, ok = claim.Keep(nil)
+		}
+		if test.All != nil && ok != *test.All {
+			t.Errorf("reclaim, %s: all is %v: %v", test.Name, ok, why)
+		}
+	}
+}
+
+func unlimitedAs(x float64) float64 {
+	if x < 0 {
+		return inf
+	}
+	return x
+}
+
+func infinite(v vector.ResourceVector) vector.ResourceVector {
+	for j := range v {
+		v[j] = unlimitedAs(v[j])
+	}
+	return v
+}
+
+func textOf(t *testing.T, raw json.RawMessage) (text string) {
+	t.Helper()
+	must(t, json.Unmarshal(raw, &text))
+	return text
+}
+
+// amountsOf returns amounts, with -1 as +Inf; nil for null.
+func amountsOf(t *testing.T, raw json.RawMessage) (v vector.ResourceVector) {
+	t.Helper()
+	must(t, json.Unmarshal(raw, &v))
+	return infinite(v)
+}
