@@ -43,7 +43,7 @@ func TestManyAtATime(t *testing.T) {
 			j.Items = append(j.Items, it)
 		}
 		j.Queue = w.q
-		j.addHolds(1)
+		j.count(1)
 		use := &Use{CPU: upTo(2), Memory: upTo(1)}
 		for range 1 + r.IntN(2) {
 			is := UseItem{w.alts(lists[r.IntN(len(lists))]), 1 + upTo(3)}

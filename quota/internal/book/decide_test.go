@@ -516,7 +516,7 @@ func TestMatch(t *testing.T) {
 	m.Items = append(m.Items, MinItem{w.alts("A|B"), 2, 1})
 	var p Plan
 	p.Start(&m, j)
-	if got := p.items[63].covered; got != 1 {
+	if got := p.items[63].covered(); got != 1 {
 		t.Errorf("two charges of a task cover %d of an item, want 1", got)
 	}
 

@@ -116,18 +116,9 @@ func (j *Job) force(ui *UseItem, card int32, taken *uint64) Charge {
 // Unreserve makes a job's min unknown, and anyMix its policy. Its charges stay. gone
 // reports whether the record went, for want of charges.
 func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
-	j.undoHolds()
 	var p Plan // of no min: it finds which implicit items the charges need
 	p.Start(&Min{AnyMix: anyMix}, j)
-	j.Reserved, j.AnyMix = false, anyMix
-	j.Min, j.Held, j.lacks = [2]int64{}, [2]int64{}, nil
-	j.Items = p.implicit
-	for i := range p.tasks {
-		d := &p.tasks[i]
-		d.task.CPU.Covered, d.task.Memory.Covered = 0, 0
-		copy(d.task.Charges, d.charges)
-	}
-	j.recount()
+	j.adopt(&p, anyMix, false)
 	if j.Tasks == 0 {
 		b.Drop(j)
 	}
@@ -143,7 +134,6 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 		if it.Alts.Multi() && new(Answer).fill(q, i, it, own, p) {
 			continue
 		}
-		it.Held = it.Min - it.covered
 		if !it.Spreads {
 			if !it.Bound() {
 				it.At = 0
@@ -167,7 +157,7 @@ func (p *Plan) Cut() {
 	p.cpu.Amount, p.mem.Amount = p.cpu.Covered, p.mem.Covered
 	for i := range p.items {
 		it := &p.items[i]
-		it.Min, it.Held = it.covered, 0
+		it.Min, it.Held = it.covered(), 0
 	}
 }
 

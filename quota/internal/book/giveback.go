@@ -127,15 +127,11 @@ func (b *Book) tidy(j *Job) (gone bool) {
 
 // ReleaseJob takes a job's reservation and all its charges away, and drops its record.
 func (b *Book) ReleaseJob(j *Job) {
-	j.undoHolds()
-	j.Reserved = false
-	j.Held, j.Min = [2]int64{}, [2]int64{}
-	j.Items = nil
+	j.count(-1)
+	j.Reserved, j.Held, j.Min, j.Items = false, [2]int64{}, [2]int64{}, nil
 	j.recount()
 	for j.First != nil {
-		t := j.First
-		t.each(func(_ *Item, dim int32, d *Coverage) { j.put(dim, -d.Amount, 0, 0, nil) })
-		j.remove(t)
+		j.remove(j.First)
 	}
 	b.Drop(j)
 }

@@ -72,9 +72,9 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 			continue
 		}
 		r := q.floorRoom(card, own, p)
-		r.within(it.Min, q.countRoom(card, it.covered+p.vacated(index, card, own)))
+		r.within(it.Min, q.countRoom(card, it.covered()+p.vacated(index, card, own)))
 		if it.Min <= r.amount {
-			it.At, it.Held = int32(at), it.Min-it.covered
+			it.At = int32(at)
 			p.add(card, it.Min)       // also what charges cover: floorRoom is without all that own has
 			a.Options = a.Options[:0] // only a refused item has options
 			return true
@@ -98,7 +98,7 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 // item then fits, it is the holds that are in the way.
 func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) bool {
 	var best room
-	left, unheldLeft := it.Min-it.covered, it.Min-it.covered // unheldLeft: if nothing were held for other jobs
+	left, unheldLeft := it.Held, it.Held // unheldLeft: if nothing were held for other jobs
 	sum, limits := int64(0), int64(0)
 	over, unheldOver := false, false // whether charges cover more than there is room for
 	tooLarge := false                // whether more can't be counted on some alternative
@@ -139,7 +139,6 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 		return false
 	}
 	a.Options = a.Options[:0]
-	it.Held = it.Min - it.covered
 	for at, card := range it.Alts.Cards {
 		if amount := it.Spread[at] + it.coveredAt(at); amount > 0 {
 			p.add(card, amount)

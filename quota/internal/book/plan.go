@@ -27,9 +27,11 @@ type Plan struct {
 // placement is an item of a plan.
 type placement struct {
 	*Item
-	covered   int64   // of Min, by charges
 	coveredOn []int64 // by alternative; of items that spread, and nil without charges
 }
+
+// covered returns what charges cover of the min. The rest is held, or is to be.
+func (it *placement) covered() int64 { return it.Min - it.Held }
 
 // coveredAt returns what charges cover on an alternative.
 func (it *placement) coveredAt(at int) int64 {
@@ -150,11 +152,8 @@ func (p *Plan) redraw(t *Task) {
 		}
 		c.Covered = min(c.Amount, it.Held)
 		it.Held -= c.Covered
-		if at >= 0 && at < len(p.items) {
-			p.items[at].covered += c.Covered
-			if it.Spreads {
-				p.items[at].coveredOn[it.Alts.Index(c.Card)] += c.Covered
-			}
+		if it.Spreads {
+			p.items[at].coveredOn[it.Alts.Index(c.Card)] += c.Covered
 		}
 	}
 	p.tasks = append(p.tasks, d)

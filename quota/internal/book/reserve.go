@@ -22,55 +22,26 @@ func (b *Book) leave(q *Queue) {
 
 // Reserve gives a job the min of a plan that [MayReserve] has made for it, instead of
 // the one that it has.
-//
-// The old min goes out of the cells wholly and the new one comes in, since what a charge
-// leaves uncovered, and so is elastic, may differ too.
-func (j *Job) Reserve(p *Plan, anyMix bool) {
-	j.undoHolds()
-	j.Reserved, j.AnyMix = true, anyMix
-	q := j.Queue
+func (j *Job) Reserve(p *Plan, anyMix bool) { j.adopt(p, anyMix, true) }
+
+// adopt makes the min of a job that of a plan. The old min goes out of the cells wholly and
+// the new one comes in, since what a charge leaves uncovered, and so is elastic, may differ
+// too.
+func (j *Job) adopt(p *Plan, anyMix, reserved bool) {
+	j.countMin(-1)
+	j.Reserved, j.AnyMix = reserved, anyMix
 	j.Min = [2]int64{p.cpu.Amount, p.mem.Amount}
 	j.Held = [2]int64{p.cpu.Amount - p.cpu.Covered, p.mem.Amount - p.mem.Covered}
 	p.keep(j)
 	j.relist()
-	for i := range p.tasks {
-		p.tasks[i].task.addElastic(q, 1)
-	}
-	j.addHolds(1)
+	j.countMin(1)
 	j.recount()
 }
 
-// addHolds adds what is held for the job to its queue, times sign.
-func (j *Job) addHolds(sign int64) {
-	q := j.Queue
-	q.add(CPU, 0, sign*j.Held[CPU], 0)
-	q.add(Memory, 0, sign*j.Held[Memory], 0)
-	for _, it := range j.Items {
-		for at, dim := range it.Alts.Cards {
-			if held := it.HeldAt(at); held > 0 {
-				q.add(dim, 0, sign*held, 0)
-			}
-		}
+// countMin adds to the cells what comes from the job's min, times sign: its holds, and what
+// it leaves uncovered. Without a min there is nothing.
+func (j *Job) countMin(sign int64) {
+	if j.Reserved {
+		j.Each(func(dim int32, _, held, uncovered int64) { j.put(dim, 0, sign*held, sign*uncovered, nil) })
 	}
-}
-
-// undoHolds takes everything out of the cells that comes from the job's min, as
-// if it were not known.
-func (j *Job) undoHolds() {
-	if !j.Reserved {
-		return
-	}
-	j.addHolds(-1)
-	for t := j.First; t != nil; t = t.Next {
-		t.addElastic(j.Queue, -1)
-	}
-}
-
-// addElastic adds what is uncovered of the task, times sign.
-func (t *Task) addElastic(q *Queue, sign int64) {
-	t.each(func(_ *Item, dim int32, d *Coverage) {
-		if d.lack() > 0 {
-			q.add(dim, 0, 0, sign*d.lack())
-		}
-	})
 }
