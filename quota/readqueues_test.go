@@ -90,3 +90,37 @@ b<a 0  map[] cpu 0 0 0 memory 0 0 0
 		t.Errorf("%T", list.Errors()[0])
 	}
 }
+
+// FuzzReadQueues: whatever is read becomes queues of a ledger, or is refused with an error.
+func FuzzReadQueues(f *testing.F) {
+	for _, text := range []string{volcanoQueues, "[", "a: 1", "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: q}, spec: {parent: q, capability: {cpu: 1e999, memory: .inf}}}"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		specs, err := ReadQueues(data)
+		if err != nil {
+			return
+		}
+		cfg := Config{MissingUnlimited: true}
+		m, err := NewMap(cfg.NamedCards(specs))
+		if err != nil {
+			return
+		}
+		queues := make([]Queue, len(specs))
+		for i, spec := range specs {
+			if queues[i], _, err = cfg.BuildQueue(m, spec); err != nil {
+				return
+			}
+		}
+		errs, _ := cfg.Validate(queues, m, nil)
+		l, err := New(cfg, m, nil, queues)
+		if (err == nil) != (len(errs) == 0) && !errors.Is(err, ErrOverflow) {
+			t.Fatalf("%v, and Validate says %v", err, errs)
+		}
+		if err == nil {
+			if err := l.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

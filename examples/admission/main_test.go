@@ -3,11 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/resvec/resvec/examples/internal/command"
@@ -40,6 +44,71 @@ func TestFaultsOfFiles(t *testing.T) {
 	}
 	if err := program(t.Context(), []string{"-data", filepath.Join(dir, "data"), "-queues", filepath.Join(dir, "nowhere")}, io.Discard); err == nil {
 		t.Error("a file that isn't there")
+	}
+}
+
+// TestEnd: when the service is told to end it answers what has come, and what it answered is
+// on disk.
+func TestEnd(t *testing.T) {
+	data := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- program(ctx, []string{"-data", data, "-addr", "localhost:0", "-snapshot-every", "5"}, in) }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+
+	var clients sync.WaitGroup
+	told := make([]map[string]bool, 8) // whether the last answer about a job was that it has something
+	for c := range told {
+		told[c] = map[string]bool{}
+		clients.Go(func() {
+			for i := 0; ; i++ {
+				job := fmt.Sprintf("%d-%d", c, i/2)
+				method, body := http.MethodPut, `{"queue": "vision", "cards": {"NVIDIA-A100-SXM4-80GB": 1}}`
+				if i%2 == 1 && i%6 > 1 {
+					method, body = http.MethodDelete, ""
+				}
+				request, err := http.NewRequest(method, url+"/jobs/"+job, strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				response, err := http.DefaultClient.Do(request)
+				if err != nil {
+					return // it has ended
+				}
+				_ = response.Body.Close()
+				switch response.StatusCode {
+				case http.StatusOK, http.StatusCreated:
+					told[c][job] = method == http.MethodPut
+				case http.StatusServiceUnavailable:
+					return
+				}
+				if i == 20 {
+					cancel()
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	s := openSample(t, data, 5)
+	for _, jobs := range told {
+		for job, has := range jobs {
+			if _, known := s.ledger.Job(job); has && !known {
+				t.Errorf("job %s is lost", job)
+			}
+		}
+	}
+	if err := errors.Join(s.ledger.Check(), s.close()); err != nil {
+		t.Error(err)
 	}
 }
 

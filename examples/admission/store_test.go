@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -274,6 +275,33 @@ queue "vision": NVIDIA-A100-SXM4-80GB is over its limit, and admits nothing`; st
 	}
 	if err := s.close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestConcurrent: many at a time, with a snapshot every few changes, leave on disk what the
+// ledger has.
+func TestConcurrent(t *testing.T) {
+	dir := t.TempDir()
+	s := openSample(t, dir, 7)
+	var clients sync.WaitGroup
+	for c := range 16 {
+		clients.Go(func() {
+			for i := range 20 {
+				id := fmt.Sprintf("%d-%d", c, i)
+				if s.reserve(t, id, 1+i%3) && i%4 > 0 {
+					s.release(t, id)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	want := s.ledger.Snapshot()
+	s.kill(t)
+	if l, err := recovered(t, dir); err != nil || !bytes.Equal(l.Snapshot(), want) {
+		t.Errorf("another state: %v", err)
+	}
+	if err := s.ledger.Check(); err != nil {
+		t.Error(err)
 	}
 }
 
