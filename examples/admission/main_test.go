@@ -55,7 +55,9 @@ func TestEnd(t *testing.T) {
 	defer cancel()
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- program(ctx, []string{"-data", data, "-addr", "localhost:0", "-snapshot-every", "5"}, in) }()
+	go func() {
+		ended <- program(ctx, []string{"-data", data, "-addr", "localhost:0", "-snapshot-every", "5"}, in)
+	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

@@ -379,6 +379,9 @@ func BenchmarkSnapshot(b *testing.B) {
 		need := request.Need()
 		records = append(records, record{a.Seq, id, "vision", &need})
 	}
+	if err := s.save(0); err != nil {
+		b.Fatal(err)
+	}
 	b.Run("save", func(b *testing.B) {
 		for b.Loop() {
 			if err := s.save(0); err != nil {
