@@ -204,18 +204,23 @@ type copier struct {
 	cards  *Set
 }
 
+// clone returns a copy of the job and of its items. It has the tasks of the job.
+func (j *Job) clone() *Job {
+	c := *j
+	c.Items = make([]*Item, len(j.Items))
+	for i, it := range j.Items {
+		was := *it
+		was.Spread = slices.Clone(it.Spread)
+		c.Items[i] = &was
+	}
+	return &c
+}
+
 // trial returns a copy of the job, in a copy of the queue.
 func (c *copier) trial() *Job {
 	j := &Job{AnyMix: c.anyMix}
 	if old := c.job.In(c.q); old != nil {
-		*j = *old
-		items := make([]*Item, len(old.Items))
-		for i, it := range old.Items {
-			was := *it
-			was.Spread = slices.Clone(it.Spread)
-			items[i] = &was
-		}
-		j.Items = items
+		j = old.clone()
 	}
 	j.Queue = c.q.aside()
 	return j
@@ -281,10 +286,10 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 			atMost(p.alike(u, picks, amount), amount)
 		}
 	}
-	j.chargePlain(CPU, n*u.CPU, nil)
-	j.chargePlain(Memory, n*u.Memory, nil)
+	j.chargePlain(CPU, n*u.CPU)
+	j.chargePlain(Memory, n*u.Memory)
 	for i, p := range picks {
-		j.charge(u.Items[i].Alts, n*u.Items[i].Amount, p, nil)
+		j.charge(u.Items[i].Alts, n*u.Items[i].Amount, p)
 	}
 	return n
 }

@@ -42,9 +42,9 @@
 //   - A [Plan] adds up what one job's min comes to. It changes no cell, so
 //     questions may share the lock.
 //   - A [Journal] lets a gang's tasks be charged for real, and takes the charges back. It
-//     needs the exclusive lock. It learns charges only, and so can't undo anything else.
-//   - Queue.aside copies a queue and those above it, for the many charges and holds of
-//     ReserveCopies and ChargeCopies.
+//     needs the exclusive lock. It keeps what charges change, and so can't undo anything else.
+//   - Queue.aside and Job.clone copy a queue and those above it, and a job, for the charges
+//     and holds of ReserveCopies, ChargeCopies and Together.
 //
 // # To add to it
 //

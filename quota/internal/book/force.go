@@ -87,8 +87,8 @@ func (b *Book) Move(j *Job, q *Queue) {
 // against none.
 func (t *Task) Force(u *Use, cards []int32) {
 	j := t.Job
-	t.CPU = j.chargePlain(CPU, u.CPU, nil)
-	t.Memory = j.chargePlain(Memory, u.Memory, nil)
+	t.CPU = j.chargePlain(CPU, u.CPU)
+	t.Memory = j.chargePlain(Memory, u.Memory)
 	t.Charges = t.buf[:0]
 	var taken uint64
 	for i := range u.Items {
@@ -107,10 +107,10 @@ func (j *Job) force(ui *UseItem, card int32, taken *uint64) Charge {
 	if at < 0 || it != nil && it.Bound() && at != int(it.At) {
 		// The pod runs where it wasn't allowed to. Its charge covers nothing of the min: the
 		// job's other tasks still find their hold.
-		j.put(card, ui.Amount, 0, ui.Amount, nil)
+		j.put(card, ui.Amount, 0, ui.Amount)
 		return Charge{Alts: ui.Alts, Card: card, Coverage: Coverage{Amount: ui.Amount}}
 	}
-	return j.charge(ui.Alts, ui.Amount, Pick{it, at, card}, nil)
+	return j.charge(ui.Alts, ui.Amount, Pick{it, at, card})
 }
 
 // Unreserve makes a job's min unknown, and anyMix its policy. Its charges stay. gone

@@ -40,7 +40,7 @@ func (j *Job) discharge(it *Item, dim int32, d *Coverage, held, others int64) {
 		it.Charges--
 	}
 	if d.Amount > 0 {
-		j.put(dim, -d.Amount, held, -d.lack()-others, nil)
+		j.put(dim, -d.Amount, held, -d.lack()-others)
 	}
 }
 
@@ -141,15 +141,15 @@ func (b *Book) ReleaseJob(j *Job) {
 func (b *Book) ReleaseHolds(j *Job) {
 	j.Min[CPU] -= j.Held[CPU]
 	j.Min[Memory] -= j.Held[Memory]
-	j.put(CPU, 0, -j.Held[CPU], 0, nil)
-	j.put(Memory, 0, -j.Held[Memory], 0, nil)
+	j.put(CPU, 0, -j.Held[CPU], 0)
+	j.put(Memory, 0, -j.Held[Memory], 0)
 	j.Held = [2]int64{}
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
 			if held := it.HeldAt(at); held > 0 {
 				it.Hold(at, -held)
 				it.Min -= held
-				j.put(dim, 0, -held, 0, nil)
+				j.put(dim, 0, -held, 0)
 			}
 		}
 	}

@@ -15,8 +15,7 @@ type Member struct {
 
 // Together returns the cards that the tasks of a group may use. They are of one job,
 // which may be nil, and list the same alternatives where these are several: of every such
-// list it is the first card that takes all tasks, or else the one that takes the most. It
-// leaves everything as it was, but charges in between: it needs the exclusive lock.
+// list it is the first card that takes all tasks, or else the one that takes the most.
 func Together(q *Queue, j *Job, group []Member) *Set {
 	cards := new(Set)
 	first := group[0].Use
@@ -46,16 +45,12 @@ func Together(q *Queue, j *Job, group []Member) *Set {
 // try counts how many tasks of a group, one after the other, can charge their item
 // with these alternatives on a card.
 func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n int) {
-	var u Journal // the charges are real until Undo: each task sees those before it
-	defer u.Undo()
+	if q == nil {
+		return 0
+	}
+	j = (&copier{q: q, job: j}).trial()
 	only := new(Set)
 	only.Add(card)
-	switch {
-	case q == nil:
-		return 0
-	case j == nil: // a record that the book doesn't count
-		j = &Job{Queue: q}
-	}
 	for i := range group {
 		m := &group[i]
 		for k := range m.Use.Items {
@@ -67,7 +62,7 @@ func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n in
 			if p.Card < 0 {
 				return n
 			}
-			j.charge(alts, ui.Amount, p, &u)
+			j.charge(alts, ui.Amount, p)
 		}
 		n++
 	}

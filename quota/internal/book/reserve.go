@@ -42,6 +42,6 @@ func (j *Job) adopt(p *Plan, anyMix, reserved bool) {
 // it leaves uncovered. Without a min there is nothing.
 func (j *Job) countMin(sign int64) {
 	if j.Reserved {
-		j.Each(func(dim int32, _, held, uncovered int64) { j.put(dim, 0, sign*held, sign*uncovered, nil) })
+		j.Each(func(dim int32, _, held, uncovered int64) { j.put(dim, 0, sign*held, sign*uncovered) })
 	}
 }
