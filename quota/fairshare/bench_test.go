@@ -145,24 +145,28 @@ func BenchmarkNext(b *testing.B) {
 			tree := bigTree(b, Options{Rules: rules})
 			tree.Divide()
 			job := Job{Request: vector.ResourceVector{1000, 2000, 1, 0, 3, 0, 0, 1}}
-			for row := range len(tree.rows) {
-				if row > 0 && tree.rows[row].children == 0 {
-					for range 10 {
-						_, err := tree.Wait(row, job)
-						must(b, err)
+			wait := func() {
+				for row := range len(tree.rows) {
+					if row > 0 && tree.rows[row].children == 0 {
+						for range 10 {
+							_, err := tree.Wait(row, job)
+							must(b, err)
+						}
 					}
 				}
 			}
-			leaf, id, ok := tree.Next()
+			wait()
+			_, id, ok := tree.Next()
 			b.ReportAllocs()
 			for b.Loop() {
-				if !ok {
-					b.Fatal("no job waits")
+				if !ok { // all run
+					b.StopTimer()
+					wait()
+					_, id, _ = tree.Next()
+					b.StartTimer()
 				}
 				tree.Admit(id)
-				_, err := tree.Wait(leaf, job)
-				must(b, err)
-				leaf, id, ok = tree.Next()
+				_, id, ok = tree.Next()
 			}
 		})
 	}
@@ -326,4 +330,35 @@ func BenchmarkReclaim(b *testing.B) {
 
 func must2(tb testing.TB) func(int, bool, error) {
 	return func(_ int, _ bool, err error) { must(tb, err) }
+}
+
+// BenchmarkDelete deletes a queue with its jobs, and sets it again, without a question in
+// between: it costs that queue, however many others and other jobs there are.
+func BenchmarkDelete(b *testing.B) {
+	for _, top := range []int{1, 10} {
+		tree := treeOf(b, Options{}, top, 10, 100)
+		job := Job{Request: vector.ResourceVector{1}}
+		for _, row := range tree.All() {
+			if tree.rows[row].children == 0 {
+				for range 10 {
+					_, err := tree.Wait(row, job)
+					must(b, err)
+				}
+			}
+		}
+		b.Run(fmt.Sprintf("leaves=%d/jobs=%d", 1000*top, 10_000*top), func(b *testing.B) {
+			for b.Loop() {
+				if ok, err := tree.Delete("top0-3-7"); !ok || err != nil {
+					b.Fatal(ok, err)
+				}
+				row, _, err := tree.Set("top0-3-7", Queue{Parent: "top0-3"})
+				must(b, err)
+				for range 10 {
+					id, err := tree.Wait(row, job)
+					must(b, err)
+					tree.Skip(id)
+				}
+			}
+		})
+	}
 }

@@ -32,7 +32,7 @@ type bracket struct {
 	isOld     bool
 	touched   []int32 // rows that have changed
 	isTouched []bool
-	rounds    []int32 // per parent: twice as many as children; see play
+	rounds    []int32 // per parent: twice as many as children; see roundsOf
 	best      []int32 // per row: the leaf to serve at or below it, or -1
 	keys      []key   // per row that has one
 }
@@ -102,7 +102,7 @@ func (t *Tree) rank() {
 			rounds[len(children)+i] = b.entrant(child)
 		}
 		for i := len(children) - 1; i > 0; i-- {
-			rounds[i] = b.better(rounds[2*i], rounds[2*i+1])
+			rounds[i] = b.winner(rounds[2*i], rounds[2*i+1])
 		}
 		t.rankRow(row)
 	}
@@ -119,20 +119,32 @@ func (t *Tree) rankPath(row int32) {
 		}
 		parent := t.rows[row].parent
 		if before >= 0 || b.best[row] >= 0 {
-			rounds, i := t.roundsOf(b.rounds, parent), int(t.rows[parent].children+t.shape.place[row])
-			for rounds[i] = b.entrant(row); i > 1; {
-				i /= 2
-				rounds[i] = b.better(rounds[2*i], rounds[2*i+1])
-			}
+			t.play(b.rounds, row, b.entrant(row), b)
 		}
 		row = parent
 	}
 }
 
+// referee decides between two siblings; -1 is nobody.
+type referee interface{ winner(x, y int32) int32 }
+
 // roundsOf returns the tournament of a parent of n children: child k is at n+k, the winner
 // of 2i and 2i+1 at i, and so the winner of all at 1.
 func (t *Tree) roundsOf(rounds []int32, parent int32) []int32 {
 	return rounds[2*t.shape.first[parent]:][:2*t.rows[parent].children]
+}
+
+// play enters a row, or -1 in its place, into the tournament of its parent, plays the rounds
+// that it is in, the logarithm of the number of siblings, and returns who wins all.
+func (t *Tree) play(rounds []int32, row, entrant int32, by referee) int32 {
+	parent := t.rows[row].parent
+	rounds = t.roundsOf(rounds, parent)
+	i := t.rows[parent].children + t.shape.place[row]
+	for rounds[i] = entrant; i > 1; {
+		i /= 2
+		rounds[i] = by.winner(rounds[2*i], rounds[2*i+1])
+	}
+	return rounds[1]
 }
 
 func (b *bracket) entrant(row int32) int32 {
@@ -142,8 +154,8 @@ func (b *bracket) entrant(row int32) int32 {
 	return row
 }
 
-// better returns which of two siblings is served first; -1 is nobody.
-func (b *bracket) better(x, y int32) int32 {
+// winner returns which of two siblings is served first.
+func (b *bracket) winner(x, y int32) int32 {
 	if y < 0 || x >= 0 && b.keys[x].compare(&b.keys[y]) < 0 {
 		return x
 	}

@@ -131,20 +131,14 @@ func (c *Claim) place(leaf int32) {
 				o.measures[row] = t.measure(row, nil)
 			}
 		}
-		parent := t.rows[row].parent
-		rounds, i := t.roundsOf(o.rounds, parent), t.rows[parent].children+t.shape.place[row]
-		for rounds[i] = entrant; i > 1; {
-			i /= 2
-			rounds[i] = c.worse(rounds[2*i], rounds[2*i+1])
-		}
-		if entrant = rounds[1]; entrant >= 0 {
-			entrant = parent
+		if entrant = t.play(o.rounds, row, entrant, c); entrant >= 0 {
+			entrant = t.rows[row].parent
 		}
 	}
 }
 
-// worse returns which of two siblings gives first; -1 is nobody.
-func (c *Claim) worse(x, y int32) int32 {
+// winner returns which of two siblings gives first: the worse one.
+func (c *Claim) winner(x, y int32) int32 {
 	if x < 0 || y < 0 {
 		return max(x, y)
 	}
