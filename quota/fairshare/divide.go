@@ -135,7 +135,9 @@ func (t *Tree) gather(children []int32) {
 	if t.options.ByWeight {
 		right = guarantee
 	}
+	d.ranks, d.priorities = resized(d.ranks, n), resized(d.priorities, n)
 	for i, child := range children {
+		d.ranks[i], d.priorities[i] = t.shape.rank[child], t.rows[child].priority
 		limits, wants, rights, weights := t.term(child, limit), t.used(child, wanted), t.term(child, right), t.term(child, weight)
 		at := i
 		for _, j := range d.columns {
@@ -156,6 +158,9 @@ func (t *Tree) setShare(row int32, part, j int, x int64) {
 // division is the scratch memory of the divisions among the children of one parent.
 type division struct {
 	columns []int
+
+	ranks      []int32 // per child, by priority
+	priorities []int64
 
 	// Per column, and in it per child, by priority.
 	cans    []int64 // the most that it wants and may have
@@ -180,7 +185,6 @@ type item struct {
 	w, lo, hi int64
 	got       int64
 	child     int32 // in the list by priority
-	rank      int32
 }
 
 // level is what a child was poured by: a level num/den and a weight.
@@ -206,15 +210,17 @@ func (t *Tree) divide(row int32, children []int32, k int) (over int64) {
 // it, then what is left, by priority and weight.
 func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
 	d, sum := &t.work, int64(0)
-	for i, can := range d.can {
-		d.promise[i] = min(can, d.right[i])
+	can, right, promise := d.can, d.right[:len(d.can)], d.promise[:len(d.can)]
+	for i := range can {
 		// Unlimited deserves all there is, not more: else it would always be oversold.
-		if d.right[i] == unlimited {
-			d.promise[i] = min(can, amount)
+		x := right[i]
+		if x == unlimited {
+			x = amount
 		}
-		d.got[i] = d.promise[i]
-		sum += d.promise[i]
+		promise[i] = min(can[i], x)
+		sum += promise[i]
 	}
+	copy(d.got, promise)
 	if sum > amount && !t.options.Scale {
 		return sum - amount
 	}
@@ -223,22 +229,25 @@ func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
 		left = amount
 		clear(d.got)
 	}
+	d.items = resized(d.items, len(children))
+	items := d.items
 	for first, i := 0, 0; first < len(children); first = i {
-		priority := t.rows[children[first]].priority
-		d.items = d.items[:0]
-		for i = first; i < len(children) && t.rows[children[i]].priority == priority; i++ {
-			w, most := d.weight[i], d.can[i]-d.promise[i]
+		priority := d.priorities[first]
+		n := 0
+		for i = first; i < len(children) && d.priorities[i] == priority; i++ {
+			w, most := d.weight[i], can[i]-promise[i]
 			if over > 0 {
-				w, most = d.promise[i], d.promise[i] // cut in proportion to the promise
+				w, most = promise[i], promise[i] // cut in proportion to the promise
 			}
-			if w > 0 && most > 0 {
-				d.items = append(d.items, item{w: w, hi: most, child: int32(i), rank: t.shape.rank[children[i]]})
+			items[n] = item{w: w, hi: most, child: int32(i)}
+			if w > 0 && most > 0 { // else the next takes its place
+				n++
 			}
 		}
 		if t.options.History > 0 && over == 0 {
-			left = t.pourByHistory(children, d.items, j, left)
+			left = t.pourByHistory(children, items[:n], j, left)
 		} else {
-			left = d.pour(d.items, left)
+			left = d.pour(items[:n], left)
 		}
 	}
 	return over
@@ -264,7 +273,7 @@ func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 			continue
 		}
 		d.got[i] = 0
-		d.items = append(d.items, item{w: d.weight[i], lo: g, hi: most, child: int32(i), rank: t.shape.rank[children[i]]})
+		d.items = append(d.items, item{w: d.weight[i], lo: g, hi: most, child: int32(i)})
 	}
 	d.pour(d.items, left)
 	return 0

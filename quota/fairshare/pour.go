@@ -28,20 +28,21 @@ type part struct {
 func (d *division) fill(items []item, amount int64) {
 	// constant + level*slope is the sum, between the events before and those after the level.
 	constant, slope := int64(0), int64(0)
-	d.events = d.events[:0]
+	d.events = resized(d.events, 2*len(items))
+	events := d.events[:0]
 	for i := range items {
 		x := &items[i]
 		if x.lo == 0 {
 			slope += x.w // it rises from the start
 		} else {
 			constant += x.lo
-			d.events = append(d.events, event{x.lo, x.w, false})
+			events = append(events, event{x.lo, x.w, false})
 		}
-		d.events = append(d.events, event{x.hi, x.w, true})
+		events = append(events, event{x.hi, x.w, true})
 	}
 	last := event{0, 1, false} // the greatest level known to be not too high
 	random := uint64(1)
-	for events := d.events; len(events) > 0; {
+	for len(events) > 0 {
 		random = random*6364136223846793005 + 1442695040888963407
 		high, _ := bits.Mul64(random, uint64(len(events)))
 		pivot := events[high]
@@ -103,7 +104,8 @@ func partition(events []event, pivot event) (low, high int) {
 
 // round gives each item its amount at the level num/den, in whole units that add up.
 func (d *division) round(items []item, amount int64, num, den uint64) {
-	d.parts = d.parts[:0]
+	d.parts = resized(d.parts, len(items))
+	parts := d.parts[:0]
 	for i := range items {
 		x := &items[i]
 		x.got = x.hi
@@ -112,7 +114,7 @@ func (d *division) round(items []item, amount int64, num, den uint64) {
 			if q, rest := bits.Div64(hi, lo, den); q < uint64(x.hi) {
 				x.got = max(int64(q), x.lo)
 				if rest > 0 && int64(q) >= x.lo {
-					d.parts = append(d.parts, part{rest, int32(i), x.rank})
+					parts = append(parts, part{rest, int32(i), d.ranks[x.child]})
 				}
 			}
 		}
@@ -121,7 +123,7 @@ func (d *division) round(items []item, amount int64, num, den uint64) {
 			d.levels[x.child] = level{num, den, uint64(x.w)}
 		}
 	}
-	for _, p := range greatest(d.parts, int(amount)) {
+	for _, p := range greatest(parts, int(amount)) {
 		items[p.item].got++
 	}
 }
