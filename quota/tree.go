@@ -67,11 +67,11 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	if err := l.tooLarge(queues); err != nil {
+	heirs := l.orphaned(queues)
+	if err := l.tooLarge(queues, heirs); err != nil {
 		return nil, err
 	}
 	l.widen(wide)
-	heirs := l.orphaned(queues)
 	old := l.queues
 	l.queues = make(map[string]*queue, len(queues))
 	for i := range queues {
@@ -110,36 +110,21 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 // others, with the nearest of the queues above each that stays; empty if none does. So a
 // queue that is deleted together with those between frees nothing of a limit that stays.
 func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
-	// Parents are those of before: new queues may have another tree, and what runs was
-	// decided in the old one.
 	stays := make(map[string]bool, len(queues))
 	for i := range queues {
 		stays[queues[i].Name] = true
 	}
 	parents = map[string]string{}
-	for name, q := range l.queues {
-		if !stays[name] && q.Jobs > 0 {
-			parents[name] = ""
-		}
-	}
-	nearest := make(map[*book.Queue]string, len(parents)) // of queues that go: that above them which stays
-	for name := range parents {
-		var path []*book.Queue
-		for q := l.queues[name].Parent; q != nil; q = q.Parent {
-			above := queueName(q)
-			if _, isOrphan := parents[above]; stays[above] || isOrphan {
-				parents[name] = above
-				break
-			}
-			if above, known := nearest[q]; known {
-				parents[name] = above
-				break
-			}
-			// Queues of a long chain would walk it once each: what one finds the others read.
-			path = append(path, q)
-		}
-		for _, q := range path {
-			nearest[q] = parents[name]
+	nearest := map[*book.Queue]string{} // it or, if it goes, the one above that stays
+	// The tree is that of before: new queues may have another one, and what runs was decided
+	// in the old one.
+	for _, q := range l.book.TopDown() {
+		name := queueName(q)
+		nearest[q] = name
+		if above := nearest[q.Parent]; !stays[name] && q.Jobs > 0 {
+			parents[name] = above
+		} else if !stays[name] {
+			nearest[q] = above
 		}
 	}
 	return parents
@@ -156,12 +141,12 @@ func (q *Queue) clone() Queue {
 
 // tooLarge looks for sums that would reach 2^62 where queues move below one another. Sums
 // are largest at the top, and two trees that each are small enough may become one.
-func (l *Ledger) tooLarge(queues []Queue) error {
+func (l *Ledger) tooLarge(queues []Queue, heirs map[string]string) error {
 	parents := make(map[string]string, len(queues))
 	for i := range queues {
 		parents[queues[i].Name] = queues[i].Parent
 	}
-	maps.Copy(parents, l.orphaned(queues))
+	maps.Copy(parents, heirs)
 	tops := make(map[string]string, len(parents)) // the queue at the top of each that was looked for
 	sums := map[string][]int64{}                  // by these
 	for q := range l.byName() {
