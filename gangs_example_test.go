@@ -11,10 +11,10 @@ import (
 
 // The code of docs/gangs.md, in the order of the page.
 
-// pod is a pod that runs on the node of a row.
+// pod is a pod of a queue that runs on the node of a row.
 type pod struct {
-	row     int
-	request vector.ResourceVector
+	queue, row int
+	request    vector.ResourceVector
 }
 
 func Example_gangs() {
@@ -33,7 +33,7 @@ func Example_gangs() {
 	for member := range 2 {
 		requests.SetRow(member, gpus(8))
 	}
-	victims := []pod{{0, gpus(4)}, {1, gpus(8)}, {0, gpus(4)}}
+	victims := []pod{{0, 0, gpus(4)}, {1, 1, gpus(8)}, {0, 0, gpus(4)}}
 
 	var proof gang.Proof
 	var packer gang.Packer
@@ -64,10 +64,35 @@ func Example_gangs() {
 		}
 	})
 	fmt.Println(needed, moving, err)
+
+	limits := resources.NewMatrix(2) // the second queue may lose nothing
+	limits.SetRow(0, gpus(8))
+	nodes, err = evictWithin(&proof, overlay, requests, nil, victims, limits, &last)
+	fmt.Println(nodes, err, last.Reason, last.Available, last.Needed)
 	// Output:
 	// [] <nil> 0 copies 1 2
 	// [0 1] <nil> 1
 	// 3 false <nil>
+	// [] <nil> budget 12 16
+}
+
+// evictWithin says why no victims make room that the limits permit.
+func evictWithin(proof *gang.Proof, overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, victims []pod,
+	limits *vector.Matrix, last *gang.Infeasibility) ([]int32, error) {
+	proof.Reset(overlay.Matrix(), requests, rows)
+	// limits has a row for each queue: what it may lose. +Inf is no limit.
+	if err := proof.Limit(gang.Budgets{Limits: limits}); err != nil {
+		return nil, err
+	}
+	for _, victim := range victims { // all of them, whatever is left of the budget
+		if err := proof.ReleaseOf(victim.queue, victim.row, victim.request); err != nil {
+			return nil, err
+		}
+	}
+	if why, never := proof.Infeasible(); never {
+		*last = why
+	}
+	return nil, nil
 }
 
 // makeRoomForGang evicts until the gang has room.

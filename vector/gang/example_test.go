@@ -124,6 +124,35 @@ func ExampleProof() {
 	// rolled back: aggregate
 }
 
+// Two queues run on two nodes of 4 GPUs. One may lose 3 GPUs, the other nothing.
+func ExampleProof_Limit() {
+	free := vector.NewMatrix(vector.Schema{}, 2, 1)
+	requests := vector.NewMatrix(vector.Schema{}, 2, 1)
+	requests.SetRow(0, vector.ResourceVector{4})
+	requests.SetRow(1, vector.ResourceVector{4})
+	limits := vector.NewMatrix(vector.Schema{}, 2, 1)
+	limits.SetRow(0, vector.ResourceVector{3})
+
+	var proof gang.Proof
+	proof.Reset(free, requests, nil)
+	if err := proof.Limit(gang.Budgets{Limits: limits}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, victim := range []struct {
+		queue, node int
+		gpus        float64
+	}{{0, 0, 2}, {0, 0, 2}, {0, 1, 2}, {1, 1, 2}} {
+		if err := proof.ReleaseOf(victim.queue, victim.node, vector.ResourceVector{victim.gpus}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	why, impossible := proof.Infeasible()
+	fmt.Println(impossible, why.Reason, why.Available, "of", why.Needed)
+	// Output: true budget 3 of 8
+}
+
 // A gang that has to stay in one of two racks.
 func ExamplePacker_PlaceIn() {
 	free := vector.NewMatrix(vector.Schema{}, 4, 1)

@@ -32,9 +32,13 @@ const (
 	// InfeasibleLeader: wherever the leader of a gang goes, too few places are
 	// left for the workers.
 	InfeasibleLeader
+
+	// InfeasibleBudget: a [Proof] has released enough of a resource, but no victims that
+	// [Budgets] permit are enough.
+	InfeasibleBudget
 )
 
-var infeasibleReasons = [...]string{"not proved", "aggregate", "member", "copies", "leader"}
+var infeasibleReasons = [...]string{"not proved", "aggregate", "member", "copies", "leader", "budget"}
 
 // String returns the reason in a word or two.
 func (r Reason) String() string {

@@ -945,7 +945,7 @@ func TestPackerPanics(t *testing.T) {
 }
 
 func TestInfeasibleReasonString(t *testing.T) {
-	for reason, want := range []string{"not proved", "aggregate", "member", "copies", "leader", "undefined"} {
+	for reason, want := range []string{"not proved", "aggregate", "member", "copies", "leader", "budget", "undefined"} {
 		if got := gang.Reason(reason).String(); got != want {
 			t.Errorf("%d: %q, want %q", reason, got, want)
 		}

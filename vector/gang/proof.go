@@ -22,16 +22,20 @@ import (
 // Counting a condition for the first time costs a pass over the rows, as does a condition
 // that lags far behind.
 //
+// Victims can have owners, which may not lose more than [Proof.Limit] says.
+//
 // The zero value has no rows and no members; [Proof.Reset] gives it some, and reuses
 // the memory. Nothing allocates once that has grown. A Proof is for one goroutine.
 type Proof struct {
 	overlay  vector.Overlay
 	start    vector.Matrix // the amounts at Reset
+	began    uint64        // its version
 	mask     vector.Mask
 	selected []uint64 // nil: every row
 
 	gang   gang
 	bounds bounds
+	budget budget
 
 	counter rowCounter
 	rows    []int32 // scratch: those that have changed
@@ -79,18 +83,33 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	}
 	p.overlay.Reset(free)
 	p.start.CopyFrom(free) // Take allows as much below zero as there was
+	p.began = p.overlay.Matrix().Version()
 	p.gang.take(requests)
 	p.bounds.take(&p.gang)
-
-	p.first = 0
-	p.known = grown(p.known, p.bounds.conditions())
-	for c := range p.known {
-		p.known[c].asked, p.known[c].kept = false, false
-	}
+	p.budget.end()
 	p.sums, p.best = grown(p.sums, free.Cols()), grown(p.best, free.Cols())
 	for j := range p.best {
 		p.best[j].kept = false
 	}
+	p.forget()
+}
+
+// forget makes p know nothing of any condition.
+func (p *Proof) forget() {
+	p.first = 0
+	p.known = grown(p.known, p.bounds.conditions()+p.budgets())
+	for c := range p.known {
+		p.known[c].asked, p.known[c].kept = false, false
+	}
+}
+
+// budgets returns how many conditions are about budgets: one a column. They come after the
+// sums of the columns and before those of bounds that count.
+func (p *Proof) budgets() int {
+	if !p.budget.on {
+		return 0
+	}
+	return p.gang.cols
 }
 
 // Release adds amounts, padded with zeros, to what is free on a row: a victim goes.
@@ -98,11 +117,21 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 // an [*vector.AmountError] when an amount is negative, or one that
 // [vector.Overlay.AddToRow] refuses. It panics when amounts are longer than rows are wide.
 func (p *Proof) Release(row int, amounts vector.ResourceVector) error {
-	m := p.overlay.Matrix()
-	if err := checkVictim(m, row, amounts); err != nil {
+	return p.release(p.budget.owners, row, amounts)
+}
+
+// release releases a victim of an owner, or of none for the number of owners.
+func (p *Proof) release(owner, row int, amounts vector.ResourceVector) error {
+	if err := checkVictim(p.overlay.Matrix(), row, amounts); err != nil {
 		return err
 	}
-	return p.overlay.AddToRow(row, amounts)
+	if err := p.overlay.AddToRow(row, amounts); err != nil {
+		return err
+	}
+	if p.budget.on && isSelected(p.selected, row) {
+		p.budget.released(owner, amounts)
+	}
+	return nil
 }
 
 // Take takes amounts, padded with zeros, from what is free on a row: a victim comes back,
@@ -121,7 +150,13 @@ func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
 		}
 	}
 	p.first = 0 // a condition that held may fail now
-	return p.overlay.SubFromRow(row, amounts)
+	if err := p.overlay.SubFromRow(row, amounts); err != nil {
+		return err
+	}
+	if p.budget.on {
+		p.budget.moved(amounts)
+	}
+	return nil
 }
 
 // tooMuch says that x is more than what is there.
@@ -144,18 +179,20 @@ func exceeds(x, there float64) bool {
 // Mark is a point in the history of a [Proof] to roll back to. Marks nest.
 type Mark struct {
 	overlay vector.Mark
+	budget  budgetMark
 	first   int // the conditions before it held
 }
 
 // Mark returns the present point of the history, to go back to with
 // [Proof.Rollback]. Marks nest.
-func (p *Proof) Mark() Mark { return Mark{p.overlay.Mark(), p.first} }
+func (p *Proof) Mark() Mark { return Mark{p.overlay.Mark(), p.budget.mark(), p.first} }
 
 // Rollback takes back every change made since mark was taken; the zero Mark takes
 // back all of them. It costs the rows that were changed. It panics when the mark is
 // void: taken before the last Reset, or at a point that was rolled back itself.
 func (p *Proof) Rollback(mark Mark) {
 	p.overlay.Rollback(mark.overlay)
+	p.budget.rollback(mark.budget)
 	p.first = mark.first
 }
 
@@ -164,7 +201,9 @@ func (p *Proof) Rollback(mark Mark) {
 func (p *Proof) Matrix() *vector.Matrix { return p.overlay.Matrix() }
 
 // Infeasible returns what [Packer.Infeasible] returns for the amounts as they are
-// now: whether the gang provably has no valid placement, and why.
+// now: whether the gang provably has no valid placement, and why. With budgets it is also
+// true where it is proved for every permitted set of the victims. That is tested after the
+// sums of the columns and before copies are counted.
 func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
 	for ; p.first < len(p.known); p.first++ {
 		if !p.holds(p.first) {
@@ -178,7 +217,10 @@ func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
 // counts as far as it has to. From the second time on it keeps what each row
 // contributes.
 func (p *Proof) holds(c int) bool {
-	k := &p.known[c]
+	k, c, aboutBudget := p.condition(c)
+	if aboutBudget {
+		return p.bounds.needed[c] == 0 || p.budgetHolds(c, k)
+	}
 	if !k.asked { // many conditions are asked once: don't keep anything for them
 		k.asked = true
 		if _, fails := p.bounds.fails(c, p.overlay.Matrix(), p.selected); !fails {
@@ -193,6 +235,19 @@ func (p *Proof) holds(c int) bool {
 		return p.placesSuffice(count, k)
 	}
 	return p.leaderFits(k)
+}
+
+// condition returns what is known of condition c, and the column whose budgets it is about,
+// or its index in bounds.
+func (p *Proof) condition(c int) (k *known, index int, aboutBudget bool) {
+	k = &p.known[c]
+	switch cols := p.gang.cols; {
+	case c < cols:
+		return k, c, false
+	case c-cols < p.budgets():
+		return k, c - cols, true
+	}
+	return k, c - p.budgets(), false
 }
 
 // changesSince returns the selected rows that have changed after a version, or all when
@@ -219,21 +274,21 @@ func (p *Proof) columnHolds(j int, k *known) bool {
 		}
 	}
 	if all {
-		s.take(column, p.selected, p.bounds.needed[j])
+		s.take(len(column), p.selected, p.bounds.needed[j], func(r int) float64 { return positive(column[r]) })
 	}
 	k.kept, k.upTo = !s.surplus.infinite, p.overlay.Matrix().Version()
 	return s.unlimited > 0 || !s.surplus.negative()
 }
 
-// take sums up the selected amounts of a column. It keeps what each row has, to take it away
-// when the row changes.
-func (s *columnSum) take(column []float64, selected []uint64, needed float64) {
-	s.amounts = resized(s.amounts, len(column))
+// take sums up what amount returns for the selected rows. It keeps what each row has, to
+// take it away when the row changes.
+func (s *columnSum) take(rows int, selected []uint64, needed float64, amount func(r int) float64) {
+	s.amounts = resized(s.amounts, rows)
 	clear(s.amounts)
 	s.surplus.n, s.surplus.infinite, s.unlimited = 0, false, 0
 	s.surplus.add(-needed)
-	eachRow(selected, len(column), func(r int) bool {
-		s.set(r, positive(column[r]))
+	eachRow(selected, rows, func(r int) bool {
+		s.set(r, amount(r))
 		return true
 	})
 }
@@ -243,6 +298,9 @@ func (s *columnSum) take(column []float64, selected []uint64, needed float64) {
 // because nothing can be taken from an infinite sum again.
 func (s *columnSum) set(r int, x float64) bool {
 	old := s.amounts[r]
+	if x == old {
+		return true
+	}
 	s.amounts[r] = x
 	if math.IsInf(old, 1) {
 		s.unlimited--
@@ -306,7 +364,13 @@ func (p *Proof) leaderFits(k *known) bool {
 
 // why explains that condition c, which is up to date, does not hold.
 func (p *Proof) why(c int) Infeasibility {
-	k, count := &p.known[c], c-p.gang.cols
+	k, c, aboutBudget := p.condition(c)
+	if aboutBudget {
+		why := p.bounds.shortOf(c, &p.budget.columns[c].surplus)
+		why.Reason = InfeasibleBudget
+		return why
+	}
+	count := c - p.gang.cols
 	switch {
 	case count < 0:
 		return p.bounds.shortOf(c, &p.sums[c].surplus)

@@ -18,9 +18,10 @@ func checkVictim(m *vector.Matrix, row int, amounts vector.ResourceVector) error
 	}
 	for j, x := range amounts {
 		switch {
+		case x >= 0 && x <= math.MaxFloat64:
 		case !(math.Abs(x) <= math.MaxFloat64):
 			return refusal(m, row, j, x, "is not a finite number", vector.ErrNotRepresentable)
-		case x < 0:
+		default:
 			return refusal(m, row, j, x, "is negative: want 0 or more", vector.ErrNegative)
 		}
 	}

@@ -1,0 +1,190 @@
+package benchmarks
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
+)
+
+const budgetOwners = 200
+
+// BenchmarkBudgetsRatio is BenchmarkProofRatio for victims of 200 owners, of each of which
+// a tenth may go: the nodes have enough when about half of the victims are gone, but the
+// owners may not lose so much. Anew means that the free amounts and what was released of
+// each owner are at hand, and summed up for each question.
+//
+//	ns/call       of a release and a question
+//	anew-ns/call  of the same, anew
+//	x_anew        how many times as fast as anew
+func BenchmarkBudgetsRatio(b *testing.B) {
+	for _, shapes := range []int{1, 2, 4, 64} {
+		b.Run(fmt.Sprintf("shapes=%d", shapes), func(b *testing.B) { benchmarkBudgets(b, shapes) })
+	}
+}
+
+func benchmarkBudgets(b *testing.B, shapes int) {
+	s := newBudgetEviction(proofNodes, proofReleases, shapes)
+	var proof gang.Proof
+	var packer gang.Packer
+	overlay, released := vector.NewOverlay(s.free), vector.NewMatrix(vector.Schema{}, budgetOwners, packCols)
+	ours := stopwatch.New(1, func(int) { s.prove(&proof) })
+	anew := stopwatch.New(1, func(int) { s.ask(&packer, overlay, released) })
+	if got, want := s.prove(&proof), s.ask(&packer, overlay, released); got != want || want != proofReleases {
+		b.Fatalf("impossible after %d releases, anew %d", got, want)
+	}
+	if n := testing.AllocsPerRun(1, func() { s.prove(&proof) }); n != 0 {
+		b.Fatalf("%v allocations", n)
+	}
+	for b.Loop() {
+		for range 20 {
+			ours.Sample()
+		}
+		anew.Sample()
+	}
+	b.ReportMetric(0, "ns/op") // of both together, which means nothing
+	b.ReportMetric(ours.Best/proofReleases, "ns/call")
+	b.ReportMetric(anew.Best/proofReleases, "anew-ns/call")
+	b.ReportMetric(anew.Best/ours.Best, "x_anew")
+}
+
+// BenchmarkBudgetsRefusal times the whole refusal of a gang: the proof is reset, gets the
+// budgets, releases all victims and is asked once. The fastest sample counts.
+func BenchmarkBudgetsRefusal(b *testing.B) {
+	for _, nodes := range []int{500, 1000, 2000} {
+		victims := 8 * nodes
+		b.Run(fmt.Sprintf("nodes=%d/victims=%d", nodes, victims), func(b *testing.B) {
+			s := newBudgetEviction(nodes, victims, 1)
+			var proof gang.Proof
+			refusal := stopwatch.New(1, func(int) {
+				s.begin(&proof)
+				for i, row := range s.rows {
+					if err := proof.ReleaseOf(s.owners[i], row, s.amounts[i]); err != nil {
+						panic(err)
+					}
+				}
+				if why, _ := proof.Infeasible(); why.Reason != gang.InfeasibleBudget {
+					b.Fatalf("%+v", why)
+				}
+			})
+			for b.Loop() {
+				refusal.Sample()
+			}
+			b.ReportMetric(0, "ns/op") // of warm-up, too
+			b.ReportMetric(refusal.Best/1e3, "µs/refusal")
+		})
+	}
+}
+
+// budgetEviction is the loop.
+type budgetEviction struct {
+	eviction
+	owners  []int
+	budgets gang.Budgets
+	needed  vector.ResourceVector
+}
+
+func newBudgetEviction(nodes, victims, shapes int) *budgetEviction {
+	r := random(uint64(nodes))
+	s := &budgetEviction{eviction: eviction{
+		free:     vector.NewMatrix(vector.Schema{}, nodes, packCols),
+		requests: vector.NewMatrix(vector.Schema{}, proofMembers, packCols),
+	}}
+	released := vector.NewMatrix(vector.Schema{}, budgetOwners, packCols)
+	v := make(vector.ResourceVector, packCols)
+	for i := range nodes {
+		for j := range v {
+			v[j] = float64(r.IntN(2000))
+		}
+		s.free.SetRow(i, v)
+	}
+	for range victims {
+		amounts, owner := make(vector.ResourceVector, packCols), r.IntN(budgetOwners)
+		for j := range amounts {
+			amounts[j] = float64(1000 + r.IntN(2000))
+		}
+		s.rows, s.amounts, s.owners = append(s.rows, r.IntN(nodes)), append(s.amounts, amounts), append(s.owners, owner)
+		_ = released.AddToRow(owner, amounts)
+	}
+	total := vector.SumColumns(nil, s.free, nil)
+	for j, x := range vector.SumColumns(nil, released, nil) {
+		v[j] = float64(int((total[j] + x/2) / proofMembers))
+	}
+	member := make(vector.ResourceVector, packCols)
+	for i := range proofMembers {
+		shape := random(uint64(i % shapes))
+		for j, x := range v {
+			member[j] = float64(int(x * (0.95 + 0.1*shape.Float64())))
+		}
+		s.requests.SetRow(i, member)
+	}
+	s.needed = vector.SumColumns(nil, s.requests, nil)
+	s.budgets.Limits = vector.NewMatrix(vector.Schema{}, budgetOwners, packCols)
+	for owner := range budgetOwners {
+		for j := range v {
+			v[j] = float64(int(released.At(owner, j) / 10))
+		}
+		s.budgets.Limits.SetRow(owner, v)
+	}
+	return s
+}
+
+func (s *budgetEviction) begin(p *gang.Proof) {
+	p.Reset(s.free, s.requests, nil)
+	if err := p.Limit(s.budgets); err != nil {
+		panic(err)
+	}
+}
+
+// prove runs the loop with a proof and returns how often the gang was impossible.
+func (s *budgetEviction) prove(p *gang.Proof) (impossible int) {
+	s.begin(p)
+	for i, row := range s.rows {
+		if err := p.ReleaseOf(s.owners[i], row, s.amounts[i]); err != nil {
+			panic(err)
+		}
+		if _, infeasible := p.Infeasible(); infeasible {
+			impossible++
+		}
+	}
+	return impossible
+}
+
+// ask runs the loop anew.
+func (s *budgetEviction) ask(p *gang.Packer, o *vector.Overlay, released *vector.Matrix) (impossible int) {
+	o.Rollback(vector.Mark{})
+	released.Reset(vector.Schema{}, budgetOwners, packCols)
+	for i, row := range s.rows {
+		if err := o.AddToRow(row, s.amounts[i]); err != nil {
+			panic(err)
+		}
+		if err := released.AddToRow(s.owners[i], s.amounts[i]); err != nil {
+			panic(err)
+		}
+		if _, infeasible := p.Infeasible(o.Matrix(), s.requests, nil); infeasible || s.short(o.Matrix(), released) {
+			impossible++
+		}
+	}
+	return impossible
+}
+
+// short reports whether the budgets leave too little of a column.
+func (s *budgetEviction) short(now, released *vector.Matrix) bool {
+	for j := range packCols {
+		surplus := -s.needed[j]
+		start := s.free.Column(j)
+		for row, x := range now.Column(j) {
+			surplus += max(min(x, start[row]), 0)
+		}
+		limits := s.budgets.Limits.Column(j)
+		for owner, x := range released.Column(j) {
+			surplus += min(x, limits[owner])
+		}
+		if surplus < 0 {
+			return true
+		}
+	}
+	return false
+}
