@@ -45,7 +45,10 @@ func (t *Tree) Oversold(dst vector.ResourceVector, row int) vector.ResourceVecto
 	return read(dst[:0], t.shared(t.checked(row), oversold))
 }
 
-// staleness is which divisions are out of date.
+// staleness is which divisions are out of date: for each parent the columns in which what it
+// gets, or what a child wants, has changed since the last Divide. A division changes shares
+// of children, which makes the divisions below them stale; so they are kept by depth, and done
+// from the top. A leaf that wants more costs one division in each level in which that matters.
 type staleness struct {
 	isAll   bool
 	history bool      // past usage of parents is, too
@@ -208,6 +211,10 @@ func (t *Tree) divide(row int32, children []int32, k int) (over int64) {
 
 // divideAbove divides an amount by KAI's rule: first what each deserves, as far as it wants
 // it, then what is left, by priority and weight.
+//
+// An example, 10 for a (deserves 2, weight 1) and b (deserves 2, weight 3), which want 10
+// each. Both get 2. At level 1.5 of the 6 that are left a gets 1.5 more, and b 4.5. Rounded
+// down that is 1 and 4; both parts are .5, so the odd unit goes to a, whose rank is lower.
 func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
 	d, sum := &t.work, int64(0)
 	can, right, promise := d.can, d.right[:len(d.can)], d.promise[:len(d.can)]
@@ -253,7 +260,10 @@ func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
 	return over
 }
 
-// divideByWeight divides an amount by the rule of Volcano's proportion plugin.
+// divideByWeight divides an amount by the rule of Volcano's proportion plugin: everything by
+// weight, but nobody gets less than its guarantee, or more than it wants and may have. The
+// level rises from 0, and a queue with a guarantee begins to rise when its weight has earned
+// that. Priorities don't matter here.
 func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 	d, sum := &t.work, int64(0)
 	copy(d.got, d.right)

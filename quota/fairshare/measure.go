@@ -20,16 +20,13 @@ type Ratio struct {
 // Compare returns -1, 0 or +1 as r is less than s, equal, or greater, by cross
 // multiplication.
 func (r Ratio) Compare(s Ratio) int {
-	switch {
-	case r.unweighted != s.unweighted:
+	if r.unweighted != s.unweighted {
 		if r.unweighted {
 			return 1
 		}
 		return -1
-	case r.weight == s.weight:
-		return compareProducts(r.num, max(s.den, zeroOf(s.num)), 1, s.num, max(r.den, zeroOf(r.num)), 1)
 	}
-	// num/(den*weight) of both; a product takes 150 bits.
+	// num/(den*weight) of both; a product takes 150 bits, and 0/0 is taken as 0/1.
 	return compareProducts(r.num, max(s.den, zeroOf(s.num)), max(s.weight, 1), s.num, max(r.den, zeroOf(r.num)), max(r.weight, 1))
 }
 
@@ -159,7 +156,8 @@ func (t *Tree) saturationOf(row int32, has, more []int64, sign int64) (most Rati
 	return most
 }
 
-// entitledTo returns what a queue may keep by KAI's rules: E in the specification.
+// entitledTo returns what a queue may keep by KAI's rules: its share, or what it deserves
+// where that is more, as its jobs may not wait yet. Nobody keeps more than its limit.
 func (t *Tree) entitledTo(row int32, j int) int64 {
 	d, l := t.term(row, deserved)[j], t.term(row, limit)[j]
 	if d == unlimited {
@@ -220,6 +218,10 @@ type lends struct {
 // lend computes what queues lend, and the usage that counts then. A queue keeps to itself
 // what is beyond its lending limit. Of what a child uses, its parent sees only what is more
 // than the child keeps; of what it owns, only what it lends.
+//
+// An example: a cohort with the queues a, which deserves 10 and lends at most 4, and b, which
+// deserves 0. a keeps 6, so the cohort's quota is 4. If a uses 8, 2 of that count in the
+// cohort, and b can use 2 more, all of it borrowed.
 func (t *Tree) lend() {
 	if t.options.Rules != Kueue {
 		return

@@ -27,7 +27,15 @@ func (t *Tree) Next() (leaf, id int, ok bool) {
 }
 
 // bracket is the order of siblings, kept as tournaments: each parent has one among its
-// children, so that a child that changes costs the logarithm of their number.
+// children, so that a child that changes costs the logarithm of their number. In one of four
+// children the leaves are at 4 to 7, and each place above has who wins of the two below:
+//
+//	      1
+//	  2       3
+//	4   5   6   7
+//
+// If child 5 changes, 5, 2 and 1 are played again. Only the best job of a leaf takes part, as
+// the rules ask for one job of a queue at a time.
 type bracket struct {
 	isOld     bool
 	touched   []int32 // rows that have changed

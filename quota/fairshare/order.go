@@ -7,7 +7,9 @@ import (
 )
 
 // order is the candidates of a claim: each leaf's in the caller's order, and tournaments
-// among siblings for who is worst.
+// among siblings for who is worst. It is a structure of its own, apart from that of [Tree.Next]:
+// there a queue takes part with a job that waits, here with a candidate that is left, and it is
+// made for each claim.
 type order struct {
 	first, last []int32 // per row: of the candidates of a leaf, or -1
 	next        []int32 // per candidate: the next of its leaf, or -1

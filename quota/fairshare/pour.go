@@ -22,6 +22,11 @@ type part struct {
 // an amount, which lies between the sums of lo and of hi, and rounds them to whole units:
 // down, and then one unit more for the greatest fractional parts, ties by rank.
 //
+// Think of the items as vessels of w square units each, with a floor at lo and a lid at hi,
+// that are filled to one level. The sum of what is in them is a straight line between two
+// events, an item's lid or floor: constant + level*slope. So it is enough to know between
+// which events the amount lies; there the level is (amount-constant)/slope.
+//
 // The level is a fraction, found by selection (Hoare's quickselect) among the levels at
 // which items begin and stop to rise. So it takes linear time, and neither the order of the
 // items nor the choice of pivots shows in the answer.
@@ -133,7 +138,9 @@ func (p part) before(q part) bool {
 	return p.rest > q.rest || p.rest == q.rest && p.rank < q.rank
 }
 
-// greatest moves the n parts that get a unit to the front, in any order, and returns them.
+// greatest moves the n parts that get a unit to the front, in any order, and returns them. It
+// is a quickselect, too: to sort all parts for the sake of a few units would be the most
+// expensive step of a division.
 func greatest(parts []part, n int) []part {
 	random := uint64(1)
 	for first, end := 0, len(parts); end-first > 1 && first < n && n < end; {

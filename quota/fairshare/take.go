@@ -206,7 +206,9 @@ func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
 func (c *Claim) Refused() (why Refusal, n int) { return c.why, c.refused }
 
 // ask asks the rules for a victim, whose amounts are in c.v then. a and b are the children
-// of the nearest common ancestor above, or at, the claim's leaf and the victim's.
+// of the nearest common ancestor above, or at, the claim's leaf and the victim's: what moves
+// between two leaves moves between these two, and nothing changes above them. So the rules
+// compare a with b, as two queues without parents.
 func (c *Claim) ask(v Victim) (why Refusal, a, b int32) {
 	t := c.t
 	c.check()
@@ -279,7 +281,10 @@ func (c *Claim) comparison(reason Reason, row, other int32, left, right Ratio) R
 }
 
 // first asks what has to hold before there is a victim: the taker must have a right to what
-// it asks for, whoever gives it.
+// it asks for, whoever gives it. By KAI's rules that is its share, and for a job that isn't
+// preemptible what it deserves, as such a job can't be taken back. By Volcano's one column in
+// which it stays within what it deserves is enough. Leximin asks for the share with each
+// victim, since only the queues below the common ancestor matter there.
 func (c *Claim) first() Refusal {
 	t := c.t
 	switch t.options.Rules {
@@ -440,7 +445,7 @@ func (c *Claim) askLeximin(a, b int32) Refusal {
 	return Refusal{}
 }
 
-// Keep ends the claim. It asks for each victim, from the last to the first, whether it can be
+// Keep ends the claim, and decides which victims go. It asks for each victim, from the last to the first, whether it can be
 // spared, with its index in the list of [Claim.Victims] or [Claim.TakeAll], and gives it back
 // if so; nil spares none. A search that bisects takes more than the prefix that it finds, so
 // even the last may be spared. Then the rules have the last word on those that are

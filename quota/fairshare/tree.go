@@ -137,7 +137,9 @@ const (
 	termParts
 )
 
-// The parts of a row of usage. All are 0 for a new queue.
+// The parts of a row of usage. All are 0 for a new queue. A leaf wants the greater of what
+// SetUsage said and of what it has and what waits in the tree; a parent wants what its
+// children want, each as far as its limit lets it.
 const (
 	allocated = iota // what it has
 	fixed            // what of it is not preemptible
@@ -516,7 +518,8 @@ func thousandths(x float64) (int64, bool) {
 }
 
 // checkSums checks what siblings are guaranteed together, and by Kueue's rules what all
-// queues deserve, since lending adds that up. The terms of row, if it is known, yield to
+// queues deserve, since lending adds that up: with sums below 2^53 every step of a division
+// stays in 64 bits, and products of two amounts in 128. The terms of row, if it is known, yield to
 // the parsed ones.
 func (t *Tree) checkSums(name string, row int32, known bool, parent int32) error {
 	for j := range t.cols {

@@ -6,7 +6,11 @@ type Mark struct {
 	stage   uint64
 }
 
-// journal remembers what a tree was, from the first mark on until Commit.
+// journal remembers what a tree was, from the first mark on until Commit: before a row changes
+// for the first time in a stage, all its amounts are copied. Stages lie between marks, so a
+// trial that changes a row a hundred times copies it once, and a rollback to any mark still
+// finds the amounts as they were there. Rows are copied whole because their amounts lie side
+// by side: a copy costs less than to note which of them changes.
 type journal struct {
 	isOn    bool
 	changes []change

@@ -147,6 +147,11 @@ func (t *Tree) sumError(name string, full int32, j int, sum int64) error {
 	return t.refuse(name, "wanted", j, float64(sum), "is the sum of "+whose+": want less than 2^53 of the column's unit")
 }
 
+// Wanted amounts are added up the tree, and what a queue wants beyond its limit doesn't count
+// above it. So the sum of a parent can't be had by adding up the change alone: a leaf below a
+// queue that is at its limit may want more without any change above. addFault and addUp carry
+// the change upward and cut it at each limit; they end where nothing of it is left.
+
 // addFault returns the first queue whose sum would be too large if a and w were added to a
 // row, and the sum; otherwise -1.
 func (t *Tree) addFault(row int32, j int, a, w int64) (full int32, sum int64) {
