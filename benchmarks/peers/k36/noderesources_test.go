@@ -124,7 +124,9 @@ func newKubeCluster(t testing.TB, m *vectormap.ResourceVectorMap, nodes []*corev
 		info.SetNode(node)
 		requested, scored := m.NewVector(), m.NewVector()
 		for _, pod := range pods[i] {
-			podInfo, err := framework.NewPodInfo(pod)
+			// Of a pod with a fractional amount of its own, component-helpers add the overhead
+			// to that amount: each side gets a pod for itself.
+			podInfo, err := framework.NewPodInfo(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,14 +159,14 @@ func (c *kubeCluster) scoredNodes(s *kubeScorers) *vector.Nodes {
 // compare compares verdicts and scores of all nodes for a pod.
 func (c *kubeCluster) compare(t testing.TB, s *kubeScorers, pod *corev1.Pod, counts map[string]int) error {
 	ctx, cycle := context.Background(), framework.NewCycleState()
-	if _, status := s.fit.PreFilter(ctx, cycle, pod, c.infos); !status.IsSuccess() {
+	if _, status := s.fit.PreFilter(ctx, cycle, pod.DeepCopy(), c.infos); !status.IsSuccess() {
 		return status.AsError()
 	}
 	compared, scored := s.podAmounts(t, c.m, pod)
 	var fits vector.Mask
 	vector.Fit(&fits, c.plain.Free(), compared)
 	for i, info := range c.infos {
-		if status := s.fit.Filter(ctx, cycle, pod, info); status.IsSuccess() != fits.Test(i) {
+		if status := s.fit.Filter(ctx, cycle, pod.DeepCopy(), info); status.IsSuccess() != fits.Test(i) {
 			return fmt.Errorf("node %v with %v: NodeResourcesFit says %v, ours %t for %v", info.Node().Status.Allocatable, info.GetRequested(), status, fits.Test(i), compared)
 		}
 		counts[fmt.Sprintf("fits=%t", fits.Test(i))]++
@@ -173,7 +175,7 @@ func (c *kubeCluster) compare(t testing.TB, s *kubeScorers, pod *corev1.Pod, cou
 	if err := scoring.Bind(s.ours, c.scoredNodes(s)).ScorePercent(scores, vector.PodAmounts{Requested: scored}, nil); err != nil {
 		return err
 	}
-	if status := s.plugin.PreScore(ctx, cycle, pod, c.infos); status.IsSkip() {
+	if status := s.plugin.PreScore(ctx, cycle, pod.DeepCopy(), c.infos); status.IsSkip() {
 		counts["skipped"]++ // the same as 0 for every node
 		if slices.Max(scores) != 0 {
 			return fmt.Errorf("scores %v where kube-scheduler gives none", scores)
@@ -183,7 +185,7 @@ func (c *kubeCluster) compare(t testing.TB, s *kubeScorers, pod *corev1.Pod, cou
 		return status.AsError()
 	}
 	for i, info := range c.infos {
-		want, status := s.plugin.Score(ctx, cycle, pod, info)
+		want, status := s.plugin.Score(ctx, cycle, pod.DeepCopy(), info)
 		if !status.IsSuccess() {
 			return status.AsError()
 		}
