@@ -50,6 +50,40 @@ func evict(e engine, c *cluster, g waiting, t *tally) decision {
 	return decision{}
 }
 
+// reclaimWithin is evict where no queue may lose more than it has above its quota.
+func reclaimWithin(e engine, c *cluster, g waiting, t *tally) decision {
+	if e.never(c, g) {
+		return decision{}
+	}
+	mark := e.mark()
+	e.begin(g)
+	lost, victims := make([]vector.ResourceVector, len(c.above)), 0
+	for queue := range lost {
+		lost[queue] = make(vector.ResourceVector, columns)
+	}
+	for _, victim := range c.running {
+		after := lost[victim.queue].Clone()
+		for _, p := range victim.pods {
+			after.Add(p.request)
+		}
+		if !after.LessEqual(c.above[victim.queue]) {
+			continue
+		}
+		lost[victim.queue] = after
+		victims++
+		e.release(victim)
+		if e.impossible() {
+			continue
+		}
+		t.simulations++
+		if nodes, ok := e.place(g.members); ok {
+			return decision{placed: true, victims: victims, nodes: slices.Clone(nodes)}
+		}
+	}
+	e.rollback(mark)
+	return decision{}
+}
+
 // consolidate moves jobs, one more each time, until the gang has room and all of them
 // have another place.
 func consolidate(e engine, c *cluster, g waiting, t *tally) decision {

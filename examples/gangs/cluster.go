@@ -24,9 +24,10 @@ type pod struct {
 	request vector.ResourceVector
 }
 
-// job is a gang that runs: its pods go together.
+// job is a gang of a queue that runs: its pods go together.
 type job struct {
-	pods []pod
+	pods  []pod
+	queue int
 }
 
 // waiting is a gang, a job that waits: its pods start together or not at all.
@@ -48,6 +49,9 @@ func alike(name string, n int, request vector.ResourceVector) waiting {
 type cluster struct {
 	free    []vector.ResourceVector
 	running []job // in the order in which they may be evicted
+
+	// above is what each queue has above its quota: no more is taken from it.
+	above []vector.ResourceVector
 }
 
 func newCluster(nodes int) *cluster {
@@ -75,7 +79,7 @@ type story struct {
 	do      func(e engine, c *cluster, g waiting, t *tally) decision
 }
 
-// stories are the five actions.
+// stories are the six actions.
 var stories = []struct {
 	action string
 	make   func(nodes int, r *rand.Rand) story
@@ -83,6 +87,7 @@ var stories = []struct {
 	{"allocate", allocateStory},
 	{"reclaim", reclaimStory},
 	{"reclaim large jobs", reclaimLargeStory},
+	{"reclaim within quota", reclaimWithinStory},
 	{"preempt", preemptStory},
 	{"consolidate", consolidateStory},
 }
@@ -93,7 +98,7 @@ func allocateStory(nodes int, r *rand.Rand) story {
 	c := newCluster(nodes)
 	for row := range nodes {
 		used := float64(4 + r.IntN(4))
-		c.run(job{[]pod{{row, vector.ResourceVector{8 * used, 64 * used, used}}}})
+		c.run(job{pods: []pod{{row, vector.ResourceVector{8 * used, 64 * used, used}}}})
 	}
 	s := story{cluster: c, do: allocate}
 	for i := range 20 {
@@ -114,7 +119,7 @@ func singles(c *cluster, r *rand.Rand, request vector.ResourceVector) {
 	}
 	r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
 	for _, p := range pods {
-		c.run(job{[]pod{p}})
+		c.run(job{pods: []pod{p}})
 	}
 }
 
@@ -147,6 +152,25 @@ func reclaimLargeStory(nodes int, r *rand.Rand) story {
 	return story{cluster: c, do: evict, gangs: []waiting{alike("large", max(2, nodes/4), vector.ResourceVector{80, 600, 8})}}
 }
 
+// reclaimWithinStory is a cluster that ten queues fill with pods of one GPU. They have a
+// tenth more than their quota. One gang needs less than that, and one more.
+func reclaimWithinStory(nodes int, r *rand.Rand) story {
+	c := newCluster(nodes)
+	singles(c, r, vector.ResourceVector{12, 96, 1})
+	const queues = 10
+	for range queues {
+		gpus := float64(nodes*8) / queues / 10
+		c.above = append(c.above, vector.ResourceVector{12 * gpus, 96 * gpus, gpus})
+	}
+	for i := range c.running {
+		c.running[i].queue = i % queues
+	}
+	return story{cluster: c, do: reclaimWithin, gangs: []waiting{
+		alike("more", max(2, nodes/5), vector.ResourceVector{90, 700, 8}),
+		alike("less", max(1, nodes/20), vector.ResourceVector{12, 96, 1}),
+	}}
+}
+
 // preemptStory is a cluster whose GPUs are free and whose cores are not: pods of low
 // priority have them. A gang that needs both preempts.
 func preemptStory(nodes int, r *rand.Rand) story {
@@ -174,7 +198,7 @@ func consolidateStory(nodes int, r *rand.Rand) story {
 		}
 	}
 	for _, p := range pods { // node by node, so that nodes become empty
-		c.run(job{[]pod{p}})
+		c.run(job{pods: []pod{p}})
 	}
 	whole := vector.ResourceVector{90, 700, 8}
 	return story{cluster: c, do: consolidate, gangs: []waiting{

@@ -21,6 +21,9 @@ type engine interface {
 	// nothing.
 	impossible() bool
 
+	// never reports that the gang fits nowhere, whichever jobs go that queues may lose.
+	never(c *cluster, g waiting) bool
+
 	// lacks reports that all free amounts together are not enough for a gang.
 	lacks(g waiting) bool
 
@@ -54,10 +57,11 @@ func (p *plain) load(c *cluster) {
 	}
 }
 
-func (p *plain) begin(waiting)      {}
-func (p *plain) impossible() bool   { return false }
-func (p *plain) lacks(waiting) bool { return false }
-func (p *plain) mark() int          { return len(p.journal) }
+func (p *plain) begin(waiting)                {}
+func (p *plain) impossible() bool             { return false }
+func (p *plain) never(*cluster, waiting) bool { return false }
+func (p *plain) lacks(waiting) bool           { return false }
+func (p *plain) mark() int                    { return len(p.journal) }
 
 func (p *plain) release(j job) {
 	for _, x := range j.pods {
@@ -124,6 +128,7 @@ type proved struct {
 	proof    gang.Proof
 	marks    []vector.Mark
 	requests vector.Matrix
+	above    vector.Matrix
 	nodes    []int32
 }
 
@@ -133,6 +138,10 @@ func (p *proved) load(c *cluster) {
 		free.SetRow(row, amounts)
 	}
 	p.overlay.Reset(free)
+	p.above.Reset(vector.Schema{}, len(c.above), columns)
+	for queue, amounts := range c.above {
+		p.above.SetRow(queue, amounts)
+	}
 	p.marks = p.marks[:0]
 }
 
@@ -159,6 +168,17 @@ func (p *proved) release(j job) {
 func (p *proved) impossible() bool {
 	_, impossible := p.proof.Infeasible()
 	return impossible
+}
+
+func (p *proved) never(c *cluster, g waiting) bool {
+	p.begin(g)
+	must(p.proof.Limit(gang.Budgets{Limits: &p.above}))
+	for _, j := range c.running { // all of them: the proof knows what may go
+		for _, x := range j.pods {
+			must(p.proof.ReleaseOf(j.queue, x.row, x.request))
+		}
+	}
+	return p.impossible()
 }
 
 func (p *proved) lacks(g waiting) bool {

@@ -1,6 +1,6 @@
 // Gangs is a small scheduler that simulates, as KAI-Scheduler and Volcano do: for a gang
 // that waits it evicts or moves jobs one by one, and tries to place the gang after each.
-// It runs five actions twice, with loops over nodes and with the library: a proof in
+// It runs six actions twice, with loops over nodes and with the library: a proof in
 // front of every simulation, and all nodes at once. Both decide the same. It prints the
 // times, and with -svg draws the picture of docs/gangs.md.
 //
@@ -31,7 +31,7 @@ func main() {
 // help is what -help prints.
 var help = command.Help{
 	Name:  "gangs",
-	About: "Runs five actions of a scheduler that simulates, with and without a proof.",
+	About: "Runs six actions of a scheduler that simulates, with and without a proof.",
 	Groups: []command.Group{
 		{Title: "The clusters", Example: "-nodes 100,5000", Flags: []string{"nodes", "seed"}},
 		{Title: "What it writes", Example: "-svg docs/gangs.svg", Flags: []string{"svg"}},

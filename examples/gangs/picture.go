@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	width  = 10.5 * vg.Inch
+	width  = 12.6 * vg.Inch
 	height = 2.9 * vg.Inch
 )
 
