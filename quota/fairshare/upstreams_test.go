@@ -47,6 +47,17 @@ func TestUpstreams(t *testing.T) {
 				All     *bool
 			}
 		}
+		Preemption struct {
+			Base  [][4]json.RawMessage
+			Cases []struct {
+				Name    string
+				Queues  json.RawMessage
+				Jobs    [][3]json.RawMessage
+				P       string
+				Request vector.ResourceVector
+				Want    []string
+			}
+		}
 	}
 	must(t, json.Unmarshal(text, &file))
 
@@ -135,6 +146,64 @@ func TestUpstreams(t *testing.T) {
 		}
 		if test.All != nil && ok != *test.All {
 			t.Errorf("reclaim, %s: all is %v: %v", test.Name, ok, why)
+		}
+	}
+
+	for _, test := range file.Preemption.Cases {
+		queues := file.Preemption.Base
+		if string(test.Queues) != `"base"` {
+			queues = nil
+			must(t, json.Unmarshal(test.Queues, &queues))
+		}
+		cols := len(test.Request)
+		groups := make([]int, cols) // columns are flavors of cpu
+		tree, err := NewTree(vector.Schema{}, cols, Options{Rules: Kueue, Groups: groups})
+		must(t, err)
+		free := make(vector.ResourceVector, cols)
+		for _, q := range queues {
+			var weight float64
+			must(t, json.Unmarshal(q[2], &weight))
+			deserved := amountsOf(t, q[3])
+			_, _, err := tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Weight: []float64{weight}, Deserved: deserved})
+			must(t, err)
+			free.Add(deserved)
+		}
+		var victims []Victim
+		for _, job := range test.Jobs {
+			row, _ := tree.Row(textOf(t, job[1]))
+			v := Victim{Queue: row, Amounts: amountsOf(t, job[2])}
+			must(t, tree.Assume(row, Job{Request: v.Amounts}))
+			victims = append(victims, v)
+			free.Sub(v.Amounts)
+		}
+		fits := func() bool { return test.Request.FitsIn(free) }
+		row, _ := tree.Row(test.P)
+		claim := NewClaim(tree)
+		_, _, err = claim.Begin(row, Job{Request: test.Request})
+		must(t, err)
+		for _, amounts := range claim.Victims(victims) {
+			if free.Add(amounts); fits() {
+				break
+			}
+		}
+		var got []string
+		if fits() {
+			if _, ok := claim.Keep(func(i int) bool {
+				if free.Sub(victims[i].Amounts); fits() {
+					return true
+				}
+				free.Add(victims[i].Amounts)
+				return false
+			}); ok {
+				for _, i := range claim.Taken(nil) {
+					got = append(got, textOf(t, test.Jobs[i][0]))
+				}
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, test.Want) {
+			why, _ := claim.Refused()
+			t.Errorf("preemption, %s: %v, want %v (%v)", test.Name, got, test.Want, why)
 		}
 	}
 }
