@@ -105,7 +105,7 @@ func (l *Ledger) countWaiting(add func(q *book.Queue, dim int32, amount int64)) 
 		}
 		add(&q.Queue, dimCPU, w.use.CPU)
 		add(&q.Queue, dimMemory, w.use.Memory)
-		book.HeldFirst(l.jobs[w.job].in(&q.Queue), &w.use, func(item int, card int32) {
+		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
 			add(&q.Queue, card, w.use.Items[item].Amount)
 		})
 	}

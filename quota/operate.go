@@ -157,7 +157,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	defer l.spare.Put(s)
 	s.answer.Brief = false
 	q := l.queueOf(&r.queueAt, r.queue)
-	if !book.MayReserve(&s.answer, q, &r.min, j.in(q), &s.plan) {
+	if !book.MayReserve(&s.answer, q, &r.min, j.record().In(q), &s.plan) {
 		l.fillJob(&a, &s.answer, r, q)
 		return a, l.refused(r.queue, r.id, "", &a), nil
 	}
@@ -330,5 +330,5 @@ func (l *Ledger) ownOf(r *JobRequest, q *book.Queue) *book.Job {
 	if q == nil {
 		return nil
 	}
-	return l.jobs[r.id].in(q)
+	return l.jobs[r.id].record().In(q)
 }

@@ -41,14 +41,6 @@ type job struct {
 	seq uint64 // of the reservation
 }
 
-// in returns what the book has of the job, which may be nil, if it is in the queue.
-func (j *job) in(q *book.Queue) *book.Job {
-	if j == nil {
-		return nil
-	}
-	return j.In(q)
-}
-
 // record returns what the book has of the job, which may be nil.
 func (j *job) record() *book.Job {
 	if j == nil {
@@ -129,15 +121,10 @@ func newTask(id, job string, j *book.Job, seq uint64, state taskState) *task {
 	return t
 }
 
-// drop takes the record of a job out of the maps.
-func (l *Ledger) drop(id string) {
-	delete(l.jobs, id)
-}
-
 // forget drops what a job had if the book has dropped it.
 func (l *Ledger) forget(j *job) {
 	if j.Gone {
-		l.drop(j.id)
+		delete(l.jobs, j.id)
 	}
 }
 

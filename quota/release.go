@@ -58,7 +58,7 @@ func (l *Ledger) end(t *task) {
 	l.takeOff(t)
 	delete(l.tasks, t.id)
 	if l.book.End(&t.Task) {
-		l.drop(t.job)
+		delete(l.jobs, t.job)
 	}
 }
 
@@ -73,7 +73,7 @@ func (l *Ledger) rollBack(tasks ...*task) {
 	l.book.RollBack(records...)
 	for _, t := range tasks {
 		if t.Job.Gone {
-			l.drop(t.job)
+			delete(l.jobs, t.job)
 		}
 	}
 }
