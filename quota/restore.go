@@ -358,11 +358,9 @@ func (r *restorer) item(j *job, s *snapshotItem) (*book.Item, error) {
 	if !it.Spreads && len(s.Holds) > 1 {
 		return nil, fmt.Errorf("holds has %s: want one card, as policy %s says", some(sorted(s.Holds)), mixNames[false])
 	}
-	places := map[string]int{s.Key: 0} // of an output
-	if !s.Output {
-		for at, name := range strings.Split(s.Key, "|") {
-			places[name] = at
-		}
+	places := make(map[string]int, len(alts.Cards))
+	for at, dim := range alts.Cards {
+		places[r.l.resource(int(dim))] = at
 	}
 	for _, name := range sorted(s.Holds) {
 		at, ok := places[name]
