@@ -125,6 +125,8 @@ func (l *Ledger) check() (found []violation) {
 	if len(placed) != len(l.sites) || !slices.Equal(lost, l.lost) {
 		belongs(violation{got: int64(len(l.sites)), want: int64(len(placed))})
 	}
+	// The list by name is apart from the map, and loses what has gone later: what is in one
+	// must be in the other.
 	queues := make([]*book.Queue, 0, len(l.queues))
 	for q := range l.byName() {
 		queues = append(queues, &q.Queue)

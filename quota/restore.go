@@ -46,6 +46,7 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	if err := checkMap(m); err != nil {
 		return nil, err
 	}
+	// Outputs must be the same: what runs is charged in those of the snapshot, and in no other.
 	l := newLedger(cfg, m)
 	if outputs := slices.Sorted(slices.Values(doc.Outputs)); !slices.Equal(outputs, l.outs.names) {
 		return nil, fmt.Errorf("%w: the outputs are %s in the snapshot and %s in the map: want the same", ErrConfig, brief(fmt.Sprint(outputs)), brief(fmt.Sprint(l.outs.names)))
@@ -182,6 +183,8 @@ func valueOf[V ~uint8](names []string, name string) (V, error) {
 	return V(at), nil
 }
 
+// known restores the cards that may be asked for. Their resources come from the text, since
+// the catalog may have lost them while jobs still name them.
 func (r *restorer) known() error {
 	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}, nodes: &nodeCards{}}
 	for i, k := range r.doc.Known {
@@ -212,6 +215,8 @@ func (r *restorer) card(name string) (int32, error) {
 
 func noDimension(name string) error { return fmt.Errorf("%w: %q", ErrUnknownDimension, brief(name)) }
 
+// queues restores the tree. Queues are linked twice: SetQueues takes them all for queues of a
+// caller, but one with nothing but orphans below it is a leaf.
 func (r *restorer) queues() error {
 	l := r.l
 	queues := make([]Queue, len(r.doc.Queues))
@@ -243,6 +248,8 @@ func (r *restorer) queues() error {
 	return nil
 }
 
+// queue makes a queue as BuildQueue would have: a 0 in its capability is one that was
+// written, and a dimension that is missing was not.
 func (r *restorer) queue(s *snapshotQueue) (q Queue, err error) {
 	m := r.l.m
 	q = Queue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, ignored: s.Ignored, denied: map[int]string{}}
@@ -289,6 +296,8 @@ func (r *restorer) jobs() error {
 	return nil
 }
 
+// job restores a job with its items, as if nothing of it were charged: the tasks come after
+// all jobs, and take what they cover.
 func (r *restorer) job(s *snapshotJob) error {
 	l := r.l
 	q, anyMix := l.queues[s.Queue], s.Policy == mixNames[true]
@@ -313,6 +322,8 @@ func (r *restorer) job(s *snapshotJob) error {
 		unit     int64
 		implicit bool
 	}
+	// Two items with the same list and unit would leave it open which one a charge counts
+	// against, and more than the limits would outgrow the bits that say which are taken.
 	seen, mins, all := make(map[kind]bool, len(s.Items)), 0, 0
 	for k := range s.Items {
 		it, err := r.item(j, &s.Items[k])
@@ -335,16 +346,21 @@ func (r *restorer) job(s *snapshotJob) error {
 		}
 		j.Items = append(j.Items, it)
 	}
+	// Charges name items by their places in the text, so these are kept; the record has the
+	// items in the order in which they are decided on.
 	r.items[j] = slices.Clone(j.Items)
 	slices.SortStableFunc(j.Items, compareRecords)
 	return nil
 }
 
+// item restores an item with its holds. Whether these and the charges come to the min is for
+// the ledger's check, which knows both.
 func (r *restorer) item(j *job, s *snapshotItem) (*book.Item, error) {
 	alts, err := r.alternatives(s.Key, s.Output)
 	switch {
 	case err != nil:
 		return nil, err
+	// It only binds tasks to one card: AnyMix binds none, and a single card needs no binding.
 	case s.Implicit && (j.AnyMix || !alts.Multi() || s.Min != 0 || s.Unit != 0 || len(s.Holds) > 0):
 		return nil, fmt.Errorf("it is implicit: want several cards, policy %s, and no min, unit or holds", mixNames[false])
 	case s.Implicit:
@@ -377,7 +393,8 @@ func (r *restorer) item(j *job, s *snapshotItem) (*book.Item, error) {
 	return it, nil
 }
 
-// alternatives finds the cards of a key, or the output.
+// alternatives finds the cards of a key, or the output. Equal keys give one list, since
+// charges and items are matched by its pointer.
 func (r *restorer) alternatives(key string, output bool) (*book.Alternatives, error) {
 	if output {
 		i, known := r.l.outs.index(corev1.ResourceName(key))
@@ -422,6 +439,7 @@ func (r *restorer) tasks() error {
 	return nil
 }
 
+// task restores a charged task behind those of its job that are there already.
 func (r *restorer) task(s *snapshotTask) error {
 	l := r.l
 	state, err := valueOf[taskState](taskNames, s.State)
@@ -445,6 +463,7 @@ func (r *restorer) task(s *snapshotTask) error {
 		return fmt.Errorf("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	case s.Order != int(j.Tasks):
 		return fmt.Errorf("order is %d: want %d, after the job's other tasks", s.Order, j.Tasks)
+	// The hold shrinks by what is covered. The sums to come need it to be an amount.
 	case s.Covered.CPU > min(s.CPU, j.Held[dimCPU]) || s.Covered.Memory > min(s.Memory, j.Held[dimMemory]):
 		return fmt.Errorf("covered is more than the task is charged, or its job's min has left: cpu %d, memory %d", j.Held[dimCPU], j.Held[dimMemory])
 	}
@@ -464,6 +483,8 @@ func (r *restorer) task(s *snapshotTask) error {
 	return nil
 }
 
+// charge restores a charge. Without an item it covers nothing: the task runs where its job
+// may not, or the job had no item for it.
 func (r *restorer) charge(j *job, s *snapshotCharge) (c book.Charge, err error) {
 	c.Amount, c.Covered = s.Milli, s.Covered
 	if c.Alts, err = r.alternatives(s.Key, s.Output); err != nil {
@@ -489,6 +510,8 @@ func (r *restorer) charge(j *job, s *snapshotCharge) (c book.Charge, err error) 
 	return c, nil
 }
 
+// waitingTask restores what a task asks for that was pending. It is in no sum, so its job
+// and its queue need not be there.
 func (r *restorer) waitingTask(s *snapshotTask) error {
 	t := &waitingTask{id: s.ID, job: s.Job, queue: s.Queue, use: book.Use{CPU: s.CPU, Memory: s.Memory}}
 	for k := range s.Charges {

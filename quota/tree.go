@@ -76,7 +76,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 	l.queues = make(map[string]*queue, len(queues))
 	for i := range queues {
 		// A queue that stays keeps its record, with what its jobs have and the pointers to
-		// it.
+		// it. So does an orphan that comes back.
 		q := old[queues[i].Name]
 		if q == nil {
 			q = &queue{}
@@ -85,7 +85,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 		q.spec, q.Orphan = queues[i].clone(), false
 		l.queues[q.spec.Name] = q
 	}
-	for _, name := range sorted(old) {
+	for _, name := range sorted(old) { // orphans are returned in order
 		q := old[name]
 		parent, isOrphan := heirs[name]
 		switch {
@@ -95,6 +95,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 			q.Gone = true
 		default:
 			orphans = append(orphans, name)
+			// What runs goes on, and nothing is admitted. The limits of the queues above stay.
 			q.Orphan = true
 			q.spec.Parent = parent
 			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = StateClosed, nil, nil, nil
@@ -217,6 +218,8 @@ func (l *Ledger) link() {
 	for _, q := range l.book.TopDown() {
 		recordOf(q).inherit(l.cfg.MissingUnlimited)
 	}
+	// Jobs count in other queues now, so no sum of a parent holds any more. Limits come
+	// last: they mark what exceeds them.
 	l.book.Total(l.records())
 	l.limit()
 }
@@ -235,6 +238,7 @@ func (l *Ledger) records() iter.Seq[*book.Job] {
 // inherit sets what follows from the queue above, which comes first, and from the
 // queues below.
 func (q *queue) inherit(missingUnlimited bool) {
+	// A quota that can't be read denies its card, and still says that the queue is about it.
 	var mentioned, named []int
 	for dim := range q.Cells {
 		if q.spec.mentions(dim) {
@@ -249,6 +253,7 @@ func (q *queue) inherit(missingUnlimited bool) {
 		above = parent.named
 	}
 	q.Open = q.spec.State == StateOpen && (parent == nil || parent.Open)
+	// A leaf that says nothing at all may use what the queues above allow, which limit it.
 	q.limited = nil
 	if q.Leaf && len(named) == 0 && parent != nil {
 		q.limited = above
