@@ -192,9 +192,7 @@ func (a *account) add(x float64) {
 func (b *budget) counts(a *account) float64 {
 	most := a.limit
 	if b.lastMayPass {
-		if most = a.limit + a.greatest; !exactly(a.limit, a.greatest, most) {
-			most = math.Nextafter(most, math.Inf(1))
-		}
+		most += a.greatest
 	}
 	return min(a.released, most)
 }

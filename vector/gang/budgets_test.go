@@ -500,14 +500,13 @@ func TestBudgetPanics(t *testing.T) {
 
 // TestBudgetRounding: where fractions round up, nothing is rejected that fits.
 func TestBudgetRounding(t *testing.T) {
-	free := matrixOf(1, vec{0.1})
-	requests := matrixOf(1, vec{0.1 + 0.2})
+	free, requests := matrixOf(1, vec{0.7}), matrixOf(1, vec{1}) // 0.7 + 0.3 is less than 1 by 2^-54
 	var p gang.Proof
 	p.Reset(free, requests, nil)
-	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{0.2})}); err != nil {
+	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{0.3})}); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.ReleaseOf(0, 0, vec{0.2}); err != nil {
+	if err := p.ReleaseOf(0, 0, vec{0.3}); err != nil {
 		t.Fatal(err)
 	}
 	if why, infeasible := p.Infeasible(); infeasible || !goldenPlaceable(p.Matrix(), requests, nil) {
