@@ -142,10 +142,10 @@ func (c *checker) job(j *Job) {
 		c.is(v, Belongs)
 	}
 	c.equal(v, Belongs, int64(n), int64(j.Tasks))
-	c.need(v.onDim(CPU), j.Min[CPU], j.Held[CPU], cpu)
-	c.need(v.onDim(Memory), j.Min[Memory], j.Held[Memory], mem)
-	sums[CPU].Held += j.Held[CPU]
-	sums[Memory].Held += j.Held[Memory]
+	for dim, covered := range [...]int64{CPU: cpu, Memory: mem} {
+		c.need(v.onDim(int32(dim)), j.Min[dim], j.Held[dim], covered)
+		sums[dim].Held += j.Held[dim]
+	}
 	for _, it := range j.Items {
 		c.item(v.onAlts(it.Alts), it, perItem[it], sums)
 	}

@@ -213,25 +213,13 @@ func (j *Job) inFloor(dim int32) (sum int64) {
 	}
 	// Charges of a job without a min count wholly: nobody knows what it could do without.
 	for t := j.First; t != nil; t = t.Next {
-		switch dim {
-		case CPU:
-			sum += t.CPU.Amount
-		case Memory:
-			sum += t.Memory.Amount
-		default:
-			for i := range t.Charges {
-				if c := &t.Charges[i]; c.Card == dim && j.Reserved {
-					sum += c.Covered
-				} else if c.Card == dim {
-					sum += c.Amount
-				}
+		t.each(func(_ *Item, on int32, d *Coverage) {
+			if on == dim && j.Reserved {
+				sum += d.Covered
+			} else if on == dim {
+				sum += d.Amount
 			}
-		}
+		})
 	}
-	if j.Reserved {
-		for _, it := range j.Items {
-			sum += it.heldOn(dim)
-		}
-	}
-	return sum
+	return sum + j.heldOn(dim)
 }
