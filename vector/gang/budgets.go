@@ -14,8 +14,9 @@ type Budgets struct {
 	// Limits has a row for each owner and a column for each resource. +Inf is no limit.
 	Limits *vector.Matrix
 
-	// LastMayPass permits one victim more of each owner, however large: a scheduler that
-	// evicts as long as the owner is not above the limit lets the last victim cross it.
+	// LastMayPass permits one victim more of each owner, however large, when the others of
+	// the owner are within the limits: a scheduler that evicts as long as they are lets the
+	// last victim cross them.
 	LastMayPass bool
 }
 
@@ -192,7 +193,7 @@ func (a *account) add(x float64) {
 func (b *budget) counts(a *account) float64 {
 	most := a.limit
 	if b.lastMayPass {
-		most += a.greatest
+		most += a.greatest // rounded, but never below the whole amounts that may go
 	}
 	return min(a.released, most)
 }
