@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -182,9 +181,6 @@ func compete(b *testing.B, nodes int, pods func(int) int, amounts []string, comp
 	for _, x := range competitors {
 		c := &contestant{simulation: simulate(b, x.configuration, nil)}
 		c.fill(nodes, pods, amounts)
-		c.SchedulePod = c.timed(b, c.SchedulePod)
-		c.FailureHandler = func(context.Context, framework.Framework, *framework.QueuedPodInfo, *fwk.Status, *fwk.NominatingInfo, time.Time) {
-		}
 		all = append(all, c)
 	}
 	ctx := klog.NewContext(context.Background(), logr.Discard())
@@ -195,10 +191,10 @@ func compete(b *testing.B, nodes int, pods func(int) int, amounts []string, comp
 	round := func() {
 		n++
 		for _, i := range random.Perm(len(all)) {
-			c := all[i]
-			c.NextPod = func(klog.Logger) (*framework.QueuedPodInfo, error) { return arriving(b, n, amounts), nil }
 			// The label separates the schedulers in a profile.
-			pprof.Do(ctx, pprof.Labels("scheduler", competitors[i].name), c.ScheduleOne)
+			pprof.Do(ctx, pprof.Labels("scheduler", competitors[i].name), func(ctx context.Context) {
+				all[i].measure(ctx, b, arriving(b, n, amounts))
+			})
 		}
 	}
 	for range 3 {
@@ -240,7 +236,7 @@ func (c *contestant) fill(nodes int, pods func(int) int, amounts []string) {
 	}
 }
 
-func arriving(b *testing.B, n int, amounts []string) *framework.QueuedPodInfo {
+func arriving(b testing.TB, n int, amounts []string) *framework.QueuedPodInfo {
 	pod := aPod("new-"+strconv.Itoa(n), 0, amounts...)
 	pod.UID = types.UID(pod.Name)
 	info, err := framework.NewPodInfo(pod)
@@ -250,23 +246,19 @@ func arriving(b *testing.B, n int, amounts []string) *framework.QueuedPodInfo {
 	return &framework.QueuedPodInfo{PodInfo: info}
 }
 
-type schedulePod = func(context.Context, framework.Framework, fwk.CycleState, *framework.QueuedPodInfo) (scheduler.ScheduleResult, error)
-
-// timed wraps SchedulePod. It ends the cycle after it, having put the pod on its
-// node and taken it away again, so that the node has changed.
-func (c *contestant) timed(b *testing.B, schedule schedulePod) schedulePod {
-	return func(ctx context.Context, profile framework.Framework, state fwk.CycleState, pod *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {
-		start := time.Now()
-		result, err := schedule(ctx, profile, state, pod)
-		c.took = append(c.took, time.Since(start))
-		if err != nil {
-			b.Fatal(err)
-		}
-		placed := bound(pod.Pod.DeepCopy(), result.SuggestedHost)
-		logger := klog.FromContext(ctx)
-		if err := cmp.Or(c.Cache.AddPod(logger, placed), c.Cache.RemovePod(logger, placed)); err != nil {
-			b.Fatal(err)
-		}
-		return scheduler.ScheduleResult{}, scheduler.ErrNoNodesAvailable
+// measure schedules a pod. It puts the pod on its node and takes it away again, so that
+// the node has changed.
+func (c *contestant) measure(ctx context.Context, b *testing.B, pod *framework.QueuedPodInfo) {
+	profile, state := c.update(ctx, b), framework.NewCycleState()
+	start := time.Now()
+	result, err := c.SchedulePod(ctx, profile, state, pod)
+	c.took = append(c.took, time.Since(start))
+	if err != nil {
+		b.Fatal(err)
+	}
+	placed := bound(pod.Pod.DeepCopy(), result.SuggestedHost)
+	logger := klog.FromContext(ctx)
+	if err := cmp.Or(c.Cache.AddPod(logger, placed), c.Cache.RemovePod(logger, placed)); err != nil {
+		b.Fatal(err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -17,6 +19,11 @@ import (
 // A pod counts with vectormap's APIServerDefaults as it does without them when
 // Kubernetes has defaulted it.
 func TestAPIServerDefaults(t *testing.T) {
+	// From v1.37 on this gate has the same defaults set later, after admission.
+	const later = "PodLevelResourcesFixDefaulting"
+	if _, known := utilfeature.DefaultMutableFeatureGate.GetAll()[later]; known {
+		featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, later, false)
+	}
 	r := testkit.Rand(1)
 	for range 20_000 {
 		pod := randomPodSpec(r)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,38 +11,58 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/component-base/featuregate"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
 )
 
-// gangs are on in every test of this file, with or without workload-aware preemption.
+// withGangs turns gangs on for a test, with or without workload-aware preemption. From
+// Kubernetes v1.37 on one gate has all of it.
 func withGangs(t *testing.T, workloadAware bool) {
-	featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, featuregatetesting.FeatureOverrides{
-		features.GenericWorkload: true, features.GangScheduling: true, features.WorkloadAwarePreemption: workloadAware,
-	})
-}
-
-// groupOf returns a gang of these pods, minCount of which have to run.
-func groupOf(name string, minCount int, priority int32, pods ...*corev1.Pod) *schedulingv1alpha2.PodGroup {
-	group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
-	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: int32(minCount)}
-	group.Spec.Priority = &priority
-	for _, pod := range pods {
-		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+	gates := featuregatetesting.FeatureOverrides{features.GenericWorkload: true}
+	known := utilfeature.DefaultMutableFeatureGate.GetAll()
+	for gate, on := range map[featuregate.Feature]bool{"GangScheduling": true, "WorkloadAwarePreemption": workloadAware} {
+		if _, ok := known[gate]; ok {
+			gates[gate] = on
+		}
 	}
-	return group
+	featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, gates)
 }
 
-func (s *simulation) createGang(t testing.TB, group *schedulingv1alpha2.PodGroup, pods []*corev1.Pod) {
+// podGroups returns the version of the API of pod groups that the scheduler reads.
+func podGroups(t testing.TB) schema.GroupVersion {
 	t.Helper()
-	if _, err := s.client.SchedulingV1alpha2().PodGroups("default").Create(context.Background(), group, metav1.CreateOptions{}); err != nil {
+	for _, version := range []string{"v1beta1", "v1alpha2"} {
+		if api := (schema.GroupVersion{Group: "scheduling.k8s.io", Version: version}); scheme.Scheme.Recognizes(api.WithKind("PodGroup")) {
+			return api
+		}
+	}
+	t.Fatal("this version of Kubernetes has no pod groups that the plugin knows")
+	return schema.GroupVersion{}
+}
+
+// createGang creates a gang of these pods, minCount of which have to run.
+func (s *simulation) createGang(t testing.TB, name string, minCount int, priority int32, pods []*corev1.Pod) {
+	t.Helper()
+	api := podGroups(t)
+	group, err := scheme.Scheme.New(api.WithKind("PodGroup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(fmt.Appendf(nil, `{"metadata": {"name": %q, "namespace": "default"},
+		"spec": {"priority": %d, "schedulingPolicy": {"gang": {"minCount": %d}}}}`, name, priority, minCount), group); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.Tracker().Create(api.WithResource("podgroups"), group, "default"); err != nil {
 		t.Fatal(err)
 	}
 	for _, pod := range pods {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
 		s.create(t, pod)
 	}
 }
@@ -76,11 +97,14 @@ func TestGangProof(t *testing.T) {
 	sim := simulate(t, example(t, "gangScheduling: true"), nil, emptyZone("a", 3)...) // 4 cores each
 	sim.run(t)
 	pods := members("four", 4, 0, "cpu=3")
-	sim.createGang(t, groupOf("four", 4, 0, pods...), pods)
+	sim.createGang(t, "four", 4, 0, pods)
 	for i := range 4 {
 		name := fmt.Sprint("four-", i)
 		eventually(t, name+" was refused", func() bool { return refused(t, sim, name) })
-		if why := sim.message(t, name); !strings.Contains(why, "pod group default/four needs 4 more pods: of 4 there is room for 3") {
+		why := sim.message(t, name)
+		// With Kubernetes v1.37 the others aren't tried where one of all is refused.
+		left := i > 0 && strings.Contains(why, "minCount (4) cannot be satisfied: 0 scheduled")
+		if !left && !strings.Contains(why, "pod group default/four needs 4 more pods: of 4 there is room for 3") {
 			t.Errorf("%s: %s", name, why)
 		}
 	}
@@ -143,9 +167,9 @@ func (c gangCluster) outcome(t *testing.T, configuration string) (runs bool, why
 	t.Helper()
 	sim := simulate(t, configuration, nil, c.objects...)
 	sim.run(t)
-	sim.createGang(t, groupOf("gang", c.minCount, 50, c.gang...), c.gang)
+	sim.createGang(t, "gang", c.minCount, 50, c.gang)
 	eventually(t, "the gang is placed or given up", func() bool {
-		return placed(sim.pods(t), "gang-") == len(c.gang) || sim.idle() && c.givenUp(t, sim)
+		return placed(sim.pods(t), "gang-") >= c.minCount || sim.idle() && c.givenUp(t, sim)
 	})
 	return placed(sim.pods(t), "gang-") >= c.minCount, sim.message(t, c.gang[0].Name)
 }

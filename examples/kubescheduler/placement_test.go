@@ -294,26 +294,21 @@ func placeByScheduler(b *testing.B, s *snapshot) (took time.Duration) {
 			b.Fatal(err)
 		}
 	}
-	schedule := sim.SchedulePod
-	sim.SchedulePod = func(ctx context.Context, profile framework.Framework, state fwk.CycleState, pod *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {
+	ctx := klog.NewContext(context.Background(), logr.Discard())
+	for _, pod := range s.queued {
+		info, err := framework.NewPodInfo(pod)
+		if err != nil {
+			b.Fatal(err)
+		}
+		profile, state := sim.update(ctx, b), framework.NewCycleState()
 		began := time.Now()
-		result, err := schedule(ctx, profile, state, pod)
+		result, err := sim.SchedulePod(ctx, profile, state, &framework.QueuedPodInfo{PodInfo: info})
 		took += time.Since(began)
 		if err == nil {
-			if err := sim.Cache.AddPod(logger, bound(pod.Pod.DeepCopy(), result.SuggestedHost)); err != nil {
+			if err := sim.Cache.AddPod(logger, bound(pod.DeepCopy(), result.SuggestedHost)); err != nil {
 				b.Fatal(err)
 			}
 		}
-		return scheduler.ScheduleResult{}, scheduler.ErrNoNodesAvailable // ends the cycle
-	}
-	sim.FailureHandler = func(context.Context, framework.Framework, *framework.QueuedPodInfo, *fwk.Status, *fwk.NominatingInfo, time.Time) {
-	}
-	for _, pod := range s.queued {
-		sim.NextPod = func(klog.Logger) (*framework.QueuedPodInfo, error) {
-			info, err := framework.NewPodInfo(pod)
-			return &framework.QueuedPodInfo{PodInfo: info}, err
-		}
-		sim.ScheduleOne(klog.NewContext(context.Background(), logr.Discard()))
 	}
 	return took
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -58,13 +57,13 @@ func TestCardQuota(t *testing.T) {
 	}
 }
 
-// newGang returns a group of pods that are bound together or not at all.
-func newGang(name string, size int) (*schedulingv1alpha2.PodGroup, []*corev1.Pod) {
+// gangInLab returns pods that take a card each.
+func gangInLab(name string, size int) []*corev1.Pod {
 	pods := make([]*corev1.Pod, size)
 	for i := range pods {
 		pods[i] = inLab(fmt.Sprint(name, "-", i), "H100")
 	}
-	return groupOf(name, size, 0, pods...), pods
+	return pods
 }
 
 // TestGang: of a gang that the queue has cards for in part no pod is bound, and it
@@ -73,10 +72,7 @@ func TestGang(t *testing.T) {
 	withGangs(t, false)
 	sim := simulate(t, example(t, strings.Replace(cardQuota, "H100: 1", "H100: 3", 1)), nil, cardNode("h", "H100"))
 	sim.run(t)
-	gang := func(name string, size int) {
-		group, pods := newGang(name, size)
-		sim.createGang(t, group, pods)
-	}
+	gang := func(name string, size int) { sim.createGang(t, name, size, 0, gangInLab(name, size)) }
 	gang("four", 4)
 	eventually(t, "the gang of four was refused", func() bool { return refused(t, sim, "four-0") })
 	gang("two", 2)
@@ -112,4 +108,34 @@ func TestQuotaAndPreemption(t *testing.T) {
 	if pods := sim.pods(t); len(pods) != 9 || pods["first"] != "h" || pods["second"] != "" {
 		t.Errorf("one of the others should be gone, and nobody else: %v", pods)
 	}
+}
+
+// TestGangQuotaAndPreemption: a gang that takes the devices of others is charged once,
+// although the trials of workload-aware preemption reserve its pods, too.
+func TestGangQuotaAndPreemption(t *testing.T) {
+	withGangs(t, true)
+	queues := "cardQuota: {queueLabel: queue, missing: Unlimited, queues: [{name: lab, cards: {H100: 2}}, {name: others, cards: {H100: 8}}]}"
+	objects := []runtime.Object{cardNode("h", "H100")}
+	for i := range 8 {
+		pod := inLab(fmt.Sprint("other-", i), "H100")
+		pod.Labels["queue"] = "others"
+		objects = append(objects, bound(pod, "h"))
+	}
+	sim := simulate(t, example(t, "gangScheduling: true", queues), nil, objects...)
+	sim.run(t)
+	important := func(pods ...*corev1.Pod) []*corev1.Pod {
+		priority := int32(10)
+		for _, pod := range pods {
+			pod.Labels["queue"], pod.Spec.Priority = "lab", &priority
+		}
+		return pods
+	}
+	sim.createGang(t, "two", 2, 10, important(gangInLab("two", 2)...))
+	eventually(t, "the gang takes two devices", func() bool { return placed(sim.pods(t), "two-") == 2 })
+	sim.create(t, important(inLab("third", "H100"))[0])
+	eventually(t, "the queue has no room", func() bool { return refused(t, sim, "third") })
+	if err := sim.client.CoreV1().Pods("default").Delete(context.Background(), "two-0", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a card is handed on", func() bool { return sim.pods(t)["third"] == "h" })
 }

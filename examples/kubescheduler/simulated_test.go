@@ -16,9 +16,12 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 
@@ -71,7 +74,7 @@ func simulate(t testing.TB, text string, ledger resvecfit.Ledger, objects ...run
 	t.Cleanup(cancel)
 	client := fake.NewClientset(objects...)
 	client.PrependReactor("create", "pods", bind(client))
-	factory := scheduler.NewInformerFactory(client, 0)
+	factory := informers.NewSharedInformerFactory(client, 0)
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	t.Cleanup(broadcaster.Shutdown)
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
@@ -128,6 +131,16 @@ func start(ctx context.Context, t testing.TB, factory informers.SharedInformerFa
 	if err := sched.WaitForHandlersSync(ctx); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// update brings the scheduler's snapshot in step with its cache, as each cycle begins.
+func (s *simulation) update(ctx context.Context, t testing.TB) framework.Framework {
+	t.Helper()
+	profile := s.Profiles[corev1.DefaultSchedulerName]
+	if err := s.Cache.UpdateSnapshot(klog.FromContext(ctx), profile.SnapshotSharedLister().(*cache.Snapshot)); err != nil {
+		t.Fatal(err)
+	}
+	return profile
 }
 
 // run runs the scheduler until the test ends.

@@ -51,6 +51,24 @@ func prepare(root, version string, now time.Time, out io.Writer) error {
 			return fmt.Errorf("%s/go.mod: %w", dir, err)
 		}
 	}
+	minors, err := output(root, nil, "git", "ls-files", "--", "*/kube-*.mod")
+	if err != nil {
+		return err
+	}
+	for _, name := range strings.Fields(minors) { // of modules that have another go.mod, too
+		path := filepath.Join(root, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		file, err := modfile.Parse(name, text, nil)
+		if err != nil {
+			return err
+		}
+		if changes[path], err = requireOurs(file, version); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	for name, text := range changes {
 		if err := os.WriteFile(name, text, 0o644); err != nil {
 			return err

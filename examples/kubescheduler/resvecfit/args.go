@@ -33,10 +33,10 @@ type Args struct {
 	PodLevelResources   *bool `json:"podLevelResources,omitempty"`
 	DRAExtendedResource *bool `json:"draExtendedResource,omitempty"`
 
-	// GangScheduling has to say what the feature gate of this name does, which needs
-	// the gate GenericWorkload, too. It defaults to false, as the gate does. With it, a
-	// gang that fits nowhere, whatever preemption does, is refused before nodes are
-	// looked at for its members.
+	// GangScheduling has to say what the feature gates do that gangs need, GenericWorkload
+	// and, in Kubernetes v1.36, GangScheduling. It defaults to false, as the gates do.
+	// With it, a gang that fits nowhere, whatever preemption does, is refused before
+	// nodes are looked at for its members.
 	GangScheduling bool `json:"gangScheduling,omitempty"`
 
 	// VisitPercent is how many of all nodes PreFilter names at most, in percent;

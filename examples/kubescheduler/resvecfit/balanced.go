@@ -137,5 +137,8 @@ func (b *Balanced) ScoreExtensions() fwk.ScoreExtensions { return nil }
 // SignPod returns what the scores depend on. What is delegated to a DeviceClass is
 // left to [Plugin.SignPod].
 func (b *Balanced) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	if rescores && b.addToFit {
+		return nil, fwk.NewStatus(fwk.Unschedulable, "with addToFit scores depend on the other nodes, so that pods are not signed")
+	}
 	return []fwk.SignFragment{{Key: BalancedName, Value: trueTotal(pod, b.scorer.podLevel)}}, nil
 }

@@ -25,7 +25,7 @@
 //
 // # Verdicts and scores
 //
-// Filter says what NodeResourcesFit of Kubernetes v1.36 says about every node,
+// Filter says what NodeResourcesFit of Kubernetes v1.36 and v1.37 says about every node,
 // with the same code and the same reasons, and the scoring strategies
 // LeastAllocated, MostAllocated and RequestedToCapacityRatio, as well as
 // BalancedAllocation, give the same numbers. There are two limits: devices of
@@ -78,8 +78,10 @@
 // With [Args].GangScheduling the first member of a gang has the whole gang looked at:
 // the pods that it needs besides its placed ones, against the nodes as they are. A
 // gang that fits nowhere is refused with its numbers, and no node is looked at for any of
-// its members. Only what is proved is refused (see docs/gangs.md): when preemption may
-// follow, all pods of less priority count as gone, and in the trials of workload-aware
-// preemption the nodes count as it has changed them. Where a gang has more pods than it
-// needs, each counts as the least of them.
+// its members. Only what is proved is refused (see docs/gangs.md). Where preemption may
+// follow for one of the pods, all pods of less priority count as gone. Workload-aware
+// preemption, of which Kubernetes v1.37 has no other for gangs, comes after the cycle and
+// tries the gang again: then the nodes count as they are, and in its trials as it has
+// changed them. Where a gang has more pods than it needs, each counts as the least of
+// them.
 package resvecfit

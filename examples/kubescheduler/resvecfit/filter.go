@@ -3,6 +3,7 @@ package resvecfit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/resvec/resvec/vector"
@@ -49,6 +50,9 @@ func (s *state) Clone() fwk.StateData { return s }
 // PreFilter compares the pod with all nodes and names the nodes to visit, see the
 // package documentation.
 func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	if isResized(pod) {
+		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, Name+" makes no room for pods that are resized in place")
+	}
 	s := &state{request: p.requestOf(pod), plugin: p}
 	if err := p.compareAll(cycle, s, nodes); err != nil {
 		return nil, fwk.AsStatus(err)
@@ -73,6 +77,16 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 		return nil, fwk.AsStatus(err)
 	}
 	return result, nil
+}
+
+// isResized reports whether a pod is on a node already and waits there for room to grow.
+// kube-scheduler tries such pods with the gate InPlacePodVerticalScalingSchedulerPreemption,
+// which is alpha and off in Kubernetes v1.37 (KEP-5836). To compare them as if they were
+// new would count them twice, and have other pods preempted for nothing.
+func isResized(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName != "" && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodResizePending && c.Reason == corev1.PodReasonDeferred
+	})
 }
 
 // compareAll sets s.fits. Bringing every row in step means a look at every node, so it

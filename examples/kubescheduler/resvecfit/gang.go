@@ -9,6 +9,10 @@ import (
 	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -19,10 +23,10 @@ const gangKey fwk.StateKey = "Gang" + Name
 
 // gangState is what was proved of a gang.
 type gangState struct {
-	cluster *cluster
-	version uint64 // of the cluster; another one asks for another proof
-	trial   bool   // no preemption follows
-	why     string // why the gang fits nowhere; empty: nothing is proved
+	cluster  *cluster
+	version  uint64 // of the cluster; another one asks for another proof
+	preempts bool   // preemption for one of its pods may follow
+	why      string // why the gang fits nowhere; empty: nothing is proved
 }
 
 // Clone returns s, which is not written once it is kept.
@@ -43,21 +47,53 @@ func (p *Plugin) proveGang(cycle fwk.CycleState, pod *corev1.Pod) *fwk.Status {
 	if !p.args.GangScheduling || !cycle.IsPodGroupSchedulingCycle() || group == nil || group.PodGroupName == nil {
 		return nil
 	}
-	shared, trial := cycle.GetPodGroupSchedulingCycle(), cycle.ShouldSkipAllPostFilterPlugins()
-	if shared == nil {
+	shared := cycle.GetPodGroupSchedulingCycle()
+	groups, whole := p.podGroups()
+	if shared == nil || groups == nil {
 		return nil
 	}
+	preempts := !whole && !cycle.ShouldSkipAllPostFilterPlugins()
 	old, _ := shared.Read(gangKey)
 	s, ok := old.(*gangState)
-	if !ok || s.cluster != p.cluster || s.version != p.cluster.version || s.trial != trial {
-		s = &gangState{cluster: p.cluster, version: p.cluster.version, trial: trial,
-			why: p.whyImpossible(pod.Namespace, *group.PodGroupName, trial)}
+	if !ok || s.cluster != p.cluster || s.version != p.cluster.version || s.preempts != preempts {
+		s = &gangState{cluster: p.cluster, version: p.cluster.version, preempts: preempts,
+			why: p.whyImpossible(groups, pod.Namespace, *group.PodGroupName, preempts)}
 		shared.Write(gangKey, s)
 	}
-	if s.why == "" || !trial && !skipPostFilter(cycle) {
+	if s.why == "" || preempts && !skipPostFilter(cycle) {
 		return nil
 	}
 	return fwk.NewStatus(fwk.Unschedulable, s.why)
+}
+
+// podGroups returns the pod groups that the scheduler reads, nil for none. Their API has
+// another version in each minor version of Kubernetes. whole says that preemption is for
+// a group as a whole, after its cycle, and tries it in a cycle of its own: so it is from
+// v1.37 on (k8s.io/kubernetes/pkg/scheduler, podGroupCycle).
+func (p *Plugin) podGroups() (groups cache.GenericLister, whole bool) {
+	factory := p.handle.SharedInformerFactory()
+	if factory == nil {
+		return nil, false
+	}
+	for _, version := range []string{"v1beta1", "v1alpha2"} {
+		resource := schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: version, Resource: "podgroups"}
+		// In a pod group's cycle the scheduler itself has this informer.
+		if informer, err := factory.ForResource(resource); err == nil {
+			return informer.Lister(), version == "v1beta1"
+		}
+	}
+	return nil, false
+}
+
+// gangSize returns how many pods of a group have to run, 0 for a group that is no gang.
+// It reads the fields by their names in the API, which all versions share.
+func gangSize(group runtime.Object) int {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(group)
+	if err != nil {
+		return 0
+	}
+	n, _, _ := unstructured.NestedInt64(fields, "spec", "schedulingPolicy", "gang", "minCount")
+	return int(n)
 }
 
 // skipPostFilter keeps the framework from looking for victims: where a gang has no room
@@ -71,16 +107,15 @@ func skipPostFilter(cycle fwk.CycleState) bool {
 }
 
 // whyImpossible says why a gang fits nowhere; it returns nothing where that is not
-// proved. Unless it is a trial, preemption may follow, and pods that can be its victims
-// don't count.
-func (p *Plugin) whyImpossible(namespace, name string, trial bool) string {
+// proved. Where preemption may follow, pods that can be its victims don't count.
+func (p *Plugin) whyImpossible(groups cache.GenericLister, namespace, name string, preempts bool) string {
 	c := p.cluster
-	missing, members := p.missingMembers(namespace, name)
+	missing, members := p.missingMembers(groups, namespace, name)
 	if missing <= 0 || missing > len(members) || len(c.large) > 0 || !p.setRequests(members, missing) {
 		return ""
 	}
 	why, impossible := p.prover.packer.Infeasible(c.table.Free(), &p.prover.requests, nil)
-	if impossible && !trial {
+	if impossible && preempts {
 		if priority, can := preemptionPriority(members); can {
 			if c.setRoom(&p.prover.room, priority) != nil {
 				return ""
@@ -96,14 +131,13 @@ func (p *Plugin) whyImpossible(namespace, name string, trial bool) string {
 
 // missingMembers returns how many pods a gang needs besides its placed pods, and
 // the pods that are not. For a group that is no gang it returns none.
-func (p *Plugin) missingMembers(namespace, name string) (missing int, members []*corev1.Pod) {
-	factory := p.handle.SharedInformerFactory()
-	if factory == nil {
+func (p *Plugin) missingMembers(groups cache.GenericLister, namespace, name string) (missing int, members []*corev1.Pod) {
+	group, err := groups.ByNamespace(namespace).Get(name)
+	if err != nil {
 		return 0, nil
 	}
-	// In a pod group's cycle the scheduler itself has this informer.
-	group, err := factory.Scheduling().V1alpha2().PodGroups().Lister().PodGroups(namespace).Get(name)
-	if err != nil || group.Spec.SchedulingPolicy.Gang == nil {
+	size := gangSize(group)
+	if size == 0 {
 		return 0, nil
 	}
 	state, err := p.handle.SnapshotSharedLister().PodGroupStates().Get(namespace, name)
@@ -114,7 +148,7 @@ func (p *Plugin) missingMembers(namespace, name string) (missing int, members []
 		members = append(members, pod)
 	}
 	slices.SortFunc(members, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	return int(group.Spec.SchedulingPolicy.Gang.MinCount) - state.ScheduledPodsCount(), members
+	return size - state.ScheduledPodsCount(), members
 }
 
 // setRequests sets a row of the requests for each pod that has to be placed. Where the

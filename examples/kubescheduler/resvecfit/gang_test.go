@@ -2,22 +2,24 @@ package resvecfit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // gangHandle is a scheduler with one pod group.
 type gangHandle struct {
 	fakeHandle
+	fwk.SharedLister
 	factory informers.SharedInformerFactory
 	state   groupState
 }
@@ -47,19 +49,21 @@ type gangCycle struct {
 	skipped bool
 }
 
-func (c *gangCycle) IsPodGroupSchedulingCycle() bool                         { return c.group != nil }
-func (c *gangCycle) GetPodGroupSchedulingCycle() fwk.PodGroupCycleState      { return groupCycle{c.group} }
-func (c *gangCycle) ShouldSkipAllPostFilterPlugins() bool                    { return c.trial }
-func (c *gangCycle) SetSkipAllPostFilterPlugins(skip bool)                   { c.skipped = skip }
-func (c *gangCycle) SetPodGroupSchedulingCycle(state fwk.PodGroupCycleState) {}
+func (c *gangCycle) IsPodGroupSchedulingCycle() bool { return c.group != nil }
+func (c *gangCycle) GetPodGroupSchedulingCycle() fwk.PodGroupCycleState {
+	return groupCycle{cycle: c.group}
+}
+func (c *gangCycle) ShouldSkipAllPostFilterPlugins() bool  { return c.trial }
+func (c *gangCycle) SetSkipAllPostFilterPlugins(skip bool) { c.skipped = skip }
 
 // groupCycle is the state that the cycles of all members share.
-type groupCycle struct{ *fakeCycle }
+type groupCycle struct {
+	fwk.PodGroupCycleState
+	cycle *fakeCycle
+}
 
-func (groupCycle) Clone() fwk.PodGroupCycleState      { return nil }
-func (groupCycle) Delete(fwk.StateKey)                {}
-func (groupCycle) ShouldRecordPluginMetrics() bool    { return false }
-func (c groupCycle) SetSkipAllPostFilterPlugins(bool) {}
+func (c groupCycle) Read(key fwk.StateKey) (fwk.StateData, error) { return c.cycle.Read(key) }
+func (c groupCycle) Write(key fwk.StateKey, data fwk.StateData)   { c.cycle.Write(key, data) }
 
 // podInfo is a pod that runs.
 type podInfo struct {
@@ -91,6 +95,9 @@ type gangCase struct {
 	never    bool       // the gang never preempts
 	trial    bool
 	want     string // contained in why; empty: not refused
+
+	// whole is want where preemption is for a gang as a whole, if that is another.
+	whole string
 }
 
 var gangCases = []gangCase{
@@ -104,8 +111,8 @@ var gangCases = []gangCase{
 	{name: "some are placed", minCount: 5, placed: 1, waiting: []string{"4", "4", "4", "4"}},
 	{name: "enough are placed", minCount: 2, placed: 2, waiting: []string{"9"}},
 	{name: "too few pods, which is not ours to say", minCount: 4, waiting: []string{"9"}},
-	{name: "victims make room", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {1}}},
-	{name: "victims of the same priority do not", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {10}}, want: "all nodes together have 14"},
+	{name: "victims make room", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {1}}, whole: "all nodes together have 12"},
+	{name: "victims of the same priority do not", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {10}}, want: "all nodes together have 14", whole: "all nodes together have 12"},
 	{name: "no preemption in a trial", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {1}}, trial: true, want: "they request 16 of cpu, all nodes together have 12"},
 	{name: "never preempts", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {1}}, never: true, want: "all nodes together have 12"},
 }
@@ -135,10 +142,12 @@ func (c gangCase) plugin(t *testing.T, arguments string) (*Plugin, []*corev1.Pod
 		h.state.waiting[pod.Name] = pod
 		pods = append(pods, pod)
 	}
-	group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
-	group.Spec.SchedulingPolicy.Gang = &schedulingv1alpha2.GangSchedulingPolicy{MinCount: c.minCount}
+	version, group := podGroup(t, fmt.Sprintf(`{"metadata": {"name": %q, "namespace": "default"},
+		"spec": {"schedulingPolicy": {"gang": {"minCount": %d}}}}`, name, c.minCount))
 	h.factory = informers.NewSharedInformerFactory(fake.NewClientset(group), 0)
-	h.factory.Scheduling().V1alpha2().PodGroups().Informer()
+	if _, err := h.factory.ForResource(version.WithResource("podgroups")); err != nil {
+		t.Fatal(err)
+	}
 	h.factory.Start(t.Context().Done())
 	h.factory.WaitForCacheSync(t.Context().Done())
 	plugin, err := New(context.Background(), &runtime.Unknown{Raw: []byte(arguments)}, h)
@@ -146,6 +155,24 @@ func (c gangCase) plugin(t *testing.T, arguments string) (*Plugin, []*corev1.Pod
 		t.Fatal(err)
 	}
 	return plugin.(*Plugin), pods
+}
+
+// podGroup returns a pod group, in the version of the API that kube-scheduler reads.
+func podGroup(t *testing.T, text string) (schema.GroupVersion, runtime.Object) {
+	t.Helper()
+	for _, version := range []string{"v1beta1", "v1alpha2"} {
+		api := schema.GroupVersion{Group: "scheduling.k8s.io", Version: version}
+		group, err := scheme.Scheme.New(api.WithKind("PodGroup"))
+		if err != nil {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), group); err != nil {
+			t.Fatal(err)
+		}
+		return api, group
+	}
+	t.Fatal("this version of Kubernetes has no pod groups that the plugin knows")
+	return schema.GroupVersion{}, nil
 }
 
 // preFilter asks for one member.
@@ -159,19 +186,24 @@ func TestProveGang(t *testing.T) {
 	for _, c := range gangCases {
 		t.Run(c.name, func(t *testing.T) {
 			p, pods := c.plugin(t, `{"gangScheduling": true}`)
+			_, whole := p.podGroups()
+			want := c.want
+			if whole && c.whole != "" {
+				want = c.whole
+			}
 			group := newCycle()
 			for _, pod := range pods {
 				status, cycle := c.preFilter(p, pod, group)
-				if c.want == "" {
+				if want == "" {
 					if !status.IsSuccess() {
 						t.Errorf("refused: %s", status.Message())
 					}
 					continue
 				}
-				if status.Code() != fwk.Unschedulable || !strings.Contains(status.Message(), c.want) {
-					t.Errorf("%v: %s, want it to say %q", status.Code(), status.Message(), c.want)
+				if status.Code() != fwk.Unschedulable || !strings.Contains(status.Message(), want) {
+					t.Errorf("%v: %s, want it to say %q", status.Code(), status.Message(), want)
 				}
-				if cycle.skipped == c.trial {
+				if cycle.skipped == (c.trial || whole) {
 					t.Errorf("preemption is skipped: %t", cycle.skipped)
 				}
 			}

@@ -137,6 +137,9 @@ func TestOverride(t *testing.T) {
 	if got, want := scoresOf(t, p, pod), map[string]int64{"a": 25, "b": 100}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	rescored := rescores
+	defer func() { rescores = rescored }()
+	rescores = false
 	plain := signatureOf(t, p, pod)
 	pod.Annotations = map[string]string{scoring.ScoringTypeAnnotation: "LeastAllocated", scoring.WeightAnnotation: `{"cpu":1}`}
 	if got, want := scoresOf(t, p, pod), map[string]int64{"a": 100, "b": 25}; !maps.Equal(got, want) {
@@ -144,6 +147,10 @@ func TestOverride(t *testing.T) {
 	}
 	if signatureOf(t, p, pod) == plain {
 		t.Error("the annotations are not in the signature")
+	}
+	rescores = true
+	if _, status := p.SignPod(context.Background(), pod); status.Code() != fwk.Unschedulable {
+		t.Errorf("normalized scores are signed, and batching compares them: %v", status)
 	}
 }
 
@@ -171,6 +178,18 @@ func TestSignPod(t *testing.T) {
 		t.Error("another request, the same signature")
 	}
 	if _, status := p.SignPod(context.Background(), newPod("d", amounts("class.example.com/a", "1"))); status.Code() != fwk.Unschedulable {
+		t.Error(status)
+	}
+}
+
+// TestResized: a pod that waits on its node for room to grow is not taken for a new one.
+func TestResized(t *testing.T) {
+	node := newNode("a", amounts("cpu", "10"), amounts("cpu", "4"))
+	p := newPlugin(t, "", node)
+	pod := newPod("pod", amounts("cpu", "8"))
+	pod.Spec.NodeName = "a"
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonDeferred}}
+	if _, status := p.PreFilter(context.Background(), newCycle(), pod, []fwk.NodeInfo{node}); status.Code() != fwk.UnschedulableAndUnresolvable {
 		t.Error(status)
 	}
 }

@@ -2,6 +2,8 @@ package resvecfit
 
 import (
 	"context"
+	"reflect"
+	"slices"
 
 	"github.com/resvec/resvec/scoring"
 	corev1 "k8s.io/api/core/v1"
@@ -17,10 +19,22 @@ type signature struct {
 	Ledger               any                           `json:",omitempty"`
 }
 
+// rescores says that opportunistic batching scores the node of the last pod again, for
+// the next pod of the same signature, and compares it with scores that it has kept of the
+// other nodes: so it does from Kubernetes v1.37 on, which keeps scores as plugins give
+// them. Then scores that depend on which other nodes there are must not be signed.
+var rescores = func() bool {
+	_, kept := reflect.TypeFor[fwk.NodePluginScores]().FieldByName("RawScores")
+	return kept
+}()
+
 // SignPod returns what the decisions depend on, so that opportunistic batching
 // (KEP-5598) works. Pods with delegated resources are not signed, as in
-// NodeResourcesFit.
+// NodeResourcesFit. With Kubernetes v1.37 neither are pods whose scores are normalized.
 func (p *Plugin) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	if rescores && slices.ContainsFunc(p.scorer.terms, func(t term) bool { return t.normalize != "" }) {
+		return nil, fwk.NewStatus(fwk.Unschedulable, "normalized scores depend on the other nodes, so that pods are not signed")
+	}
 	r := p.requestOf(pod)
 	if r.isDelegated() {
 		return nil, fwk.NewStatus(fwk.Unschedulable, "pods with extended resources of a DeviceClass are not signed")

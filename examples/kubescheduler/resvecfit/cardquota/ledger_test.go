@@ -430,6 +430,24 @@ func TestBoundAllTheSame(t *testing.T) {
 	}
 }
 
+// TestUpgrade: a scheduler that takes over, of a newer version or of the older again,
+// charges what the one before has bound, and what it had only reserved is free again.
+func TestUpgrade(t *testing.T) {
+	running := newPod("running", "a", "1", "H100")
+	for _, version := range []string{"v1.36", "v1.37", "v1.36 again"} {
+		c := newCluster(t, queues)
+		pod := bound(running.DeepCopy(), "h")
+		if err := c.known.Add(pod); err != nil {
+			t.Fatal(err)
+		}
+		c.podChanged(nil, pod)
+		if got := c.arrive(newPod("reserved", "a", "1", "H100"), "h"); got != "" {
+			t.Errorf("%s: %s", version, got)
+		}
+		c.wantFull(t)
+	}
+}
+
 // TestLateNews: a pod that has gone is not charged by what is heard of it later.
 func TestLateNews(t *testing.T) {
 	c := newCluster(t, queues)
