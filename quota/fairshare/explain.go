@@ -150,6 +150,8 @@ func (t *Tree) Explain(row, column int) Bound {
 		}
 		higher = higher || t.rows[child].priority > t.rows[i].priority && t.work.got[k] > t.work.promise[k]
 	}
+	// What is most to the point comes first: who has all it wants isn't told of weights, and
+	// nobody is told of a level where a promise has left nothing to pour.
 	level := t.work.levels[place]
 	switch {
 	case b.Share >= min(b.Wanted, b.Limit) && b.Limit < b.Wanted:
@@ -176,7 +178,8 @@ func (t *Tree) Explain(row, column int) Bound {
 	return b
 }
 
-// levelOf returns num*unit/den in lowest terms, rounded where that takes more than 64 bits.
+// levelOf returns num*unit/den in lowest terms, rounded where that takes more than 64 bits. It
+// is for people: what a weight of 1 gets, such as 4/3. Shares are made of the level itself.
 func levelOf(num, den, unit uint64) Ratio {
 	for num > math.MaxUint64/unit {
 		num, den = num>>1, max(den>>1, 1)

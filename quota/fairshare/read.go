@@ -222,7 +222,10 @@ func (r *reader) volcano(o document.KubeObject, q *readQueue) {
 	}
 }
 
-// kueue reads a ClusterQueue or a Cohort.
+// kueue reads a ClusterQueue or a Cohort. Both have quotas: a cohort's are for all below it.
+// What a queue doesn't cover it can't have, so its limit is 0 there; but Kueue counts pods
+// only in queues that cover them, and so does this. A cohort without quota lends what its
+// queues have, and is limited by nothing.
 func (r *reader) kueue(o document.KubeObject, q *readQueue) {
 	version := strings.TrimPrefix(o.APIVersion, "kueue.x-k8s.io/")
 	parent := "parentName"
@@ -269,7 +272,9 @@ func (r *reader) kueue(o document.KubeObject, q *readQueue) {
 	}
 }
 
-// flavor reads what a queue of Kueue has of a flavor.
+// flavor reads what a queue of Kueue has of a flavor. A borrowing limit counts on top of the
+// nominal quota, so the limit of the tree is their sum; without a cohort there is nobody to
+// borrow from, and the quota is the limit.
 func (r *reader) flavor(x document.Fields, o document.KubeObject, q *readQueue, covered map[int]bool) {
 	x.Known("name", "resources")
 	name, _ := x.Get("name").Text()
@@ -378,7 +383,8 @@ func (r *reader) weight(v document.Value) float64 {
 	return thousandths / 1000
 }
 
-// scaled reads a quantity as a multiple of 1/scale. It is not ok where it is absent or bad.
+// scaled reads a quantity as a multiple of 1/scale, as a fraction: 100m of a column in whole
+// units is 1/10, which whole then refuses, where a float64 would have to guess. It is not ok where it is absent or bad.
 func (r *reader) scaled(v document.Value, scale *big.Rat) (x *big.Rat, ok bool) {
 	q, ok := v.Quantity()
 	if !ok {
@@ -413,7 +419,9 @@ func (r *reader) addTops() {
 	}
 }
 
-// sorted gives the queues their ranks and returns them, parents first.
+// sorted gives the queues their ranks and returns them, parents first: level by level, from
+// the top. So a host can set them in this order, and what is never reached is below itself, or
+// below a parent that isn't there.
 func (r *reader) sorted() []NamedQueue {
 	order := make([]int, len(r.queues))
 	for i := range order {

@@ -189,7 +189,8 @@ func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
 	return why, true
 }
 
-// give adds amounts to what a leaf has, sign times.
+// give adds amounts to what a leaf has, sign times, in the tree itself. So every measure that
+// is asked next counts it, and the journal takes it back if the claim is dropped.
 func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
 	t := c.t
 	for j, x := range amounts {
@@ -540,7 +541,9 @@ func (c *Claim) saturationBefore(step int) Ratio {
 }
 
 // endKAI asks for x, on the path, and its sibling y that gave, in the columns that are
-// touched. A sibling whose share is 0 never objects.
+// touched. Who stays within its share may always take. Who exceeds it, which a parent may
+// though the leaf doesn't, has to stay below its sibling, with the multiplier as a margin. A
+// sibling whose share is 0 never objects: that is where reclaim can go in a circle.
 func (c *Claim) endKAI(x, y int32) Refusal {
 	t := c.t
 	for j, q := range c.asks {
@@ -558,7 +561,9 @@ func (c *Claim) endKAI(x, y int32) Refusal {
 	return Refusal{}
 }
 
-// endLeximin asks for a row of the path and its sibling y that gave.
+// endLeximin asks for a row of the path and its sibling y that gave: against what the row had
+// at the beginning, since its own victims may have lowered it meanwhile. Without this a victim
+// below x could make room for another to pass, and be given back after that.
 func (c *Claim) endLeximin(step int, y int32) Refusal {
 	t, x := c.t, c.path[step]
 	left := t.saturation(x, c.asks, 1)

@@ -347,7 +347,10 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 	if !known {
 		i = t.add(name)
 	}
-	// What the queue has counts anew, below another parent or within another limit.
+	// What the queue has counts anew, below another parent or within another limit. Only with
+	// the new terms it shows whether the sums above stay below 2^53. So the queue is taken out of
+	// all sums, gets its terms, and is counted again: with the terms of before, if the new ones
+	// make a sum too large.
 	t.count(i, -1)
 	t.promise(i, -1)
 	before, terms := t.rows[i], t.terms[int(i)*termParts*t.cols:][:len(t.parsed)]
@@ -609,7 +612,7 @@ func (t *Tree) checkVector(v vector.ResourceVector) {
 	}
 }
 
-// shape is what follows from the terms of all queues. It is made anew when one changes,
+// shape is what follows from the terms of all queues: their order, and what they lend. It is made anew when one changes,
 // which is rare; all of usage and shares is kept up to date in place.
 type shape struct {
 	isOld    bool

@@ -125,7 +125,8 @@ func (t *Tree) checkRequest(leaf int32, request vector.ResourceVector) error {
 }
 
 // counted returns how much of what a queue wants its parent wants: not more than the
-// queue may have, but what it has already.
+// queue may have, but what it has already. Else a queue with a limit of 2 that wants 10 would
+// bring its parent a share of which 8 stay unused.
 func counted(w, a, limit int64) int64 { return min(w, max(a, limit)) }
 
 // checkSum looks before anything is written, so that an error takes nothing back. It

@@ -209,7 +209,8 @@ func (t *Tree) setState(id int32, state jobState) {
 	t.touch(j.leaf)
 }
 
-// release frees the numbers of jobs that can't come back.
+// release frees the numbers of jobs that can't come back. While there are marks, a number may
+// not go to another job: a rollback would bring back the old one under it.
 func (l *line) release() {
 	for _, id := range l.gone {
 		if l.jobs[id].state == hasGone {
