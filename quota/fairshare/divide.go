@@ -112,7 +112,7 @@ func (t *Tree) divideRow(row int32, columns []uint64) {
 		}
 	}
 	children := t.shape.levelsOf(row, t.rows[row].children)
-	t.gather(children)
+	t.gather(row, children)
 	for k, j := range d.columns {
 		t.setShare(row, oversold, j, t.divide(row, children, k))
 	}
@@ -130,7 +130,7 @@ func (t *Tree) divideRow(row int32, columns []uint64) {
 
 // gather copies what a division needs, column by column: amounts of one queue lie side by
 // side in the tree, and a division reads one amount of all queues.
-func (t *Tree) gather(children []int32) {
+func (t *Tree) gather(parent int32, children []int32) {
 	d, n := &t.work, len(children)
 	size := n * len(d.columns)
 	d.cans, d.rights, d.weights, d.gotten = resized(d.cans, size), resized(d.rights, size), resized(d.weights, size), resized(d.gotten, size)
@@ -138,9 +138,9 @@ func (t *Tree) gather(children []int32) {
 	if t.options.ByWeight {
 		right = guarantee
 	}
-	d.ranks, d.priorities = resized(d.ranks, n), resized(d.priorities, n)
+	first := t.shape.first[parent]
+	d.ranks, d.priorities = t.shape.ranks[first:][:n], t.shape.priorities[first:][:n]
 	for i, child := range children {
-		d.ranks[i], d.priorities[i] = t.shape.rank[child], t.rows[child].priority
 		limits, wants, rights, weights := t.term(child, limit), t.used(child, wanted), t.term(child, right), t.term(child, weight)
 		at := i
 		for _, j := range d.columns {
@@ -162,7 +162,7 @@ func (t *Tree) setShare(row int32, part, j int, x int64) {
 type division struct {
 	columns []int
 
-	ranks      []int32 // per child, by priority
+	ranks      []int32 // per child, by priority; the shape's
 	priorities []int64
 
 	// Per column, and in it per child, by priority.

@@ -620,10 +620,14 @@ type shape struct {
 	children []int32 // rows of the children of each, by rank
 	levels   []int32 // the same by priority, high to low, then rank
 	first    []int32 // per row: where its children begin
-	place    []int32 // per row: which child of its parent it is, by rank
-	rank     []int32 // per row: its rank among all
-	depth    []int32
-	lends    lends
+
+	ranks      []int32 // of levels: the rank among all, side by side for a division
+	priorities []int64
+
+	place []int32 // per row: which child of its parent it is, by rank
+	rank  []int32 // per row: its rank among all
+	depth []int32
+	lends lends
 }
 
 func (s *shape) childrenOf(row int32, n int32) []int32 { return s.children[s.first[row]:][:n] }
@@ -675,6 +679,10 @@ func (t *Tree) tidy() {
 		return cmp.Or(cmp.Compare(t.rows[b].priority, t.rows[a].priority), cmp.Compare(s.rank[a], s.rank[b]))
 	})
 	deal(s.levels)
+	s.ranks, s.priorities = resized(s.ranks, n), resized(s.priorities, n)
+	for i, row := range s.levels[:len(rows)] {
+		s.ranks[i], s.priorities[i] = s.rank[row], t.rows[row].priority
+	}
 
 	s.order = append(s.order[:0], 0)
 	s.depth[0], s.place[0], s.rank[0] = 0, 0, -1
