@@ -48,7 +48,9 @@ type Args struct {
 
 	// TopK has only the k nodes with the best scores visited, when more can hold
 	// the pod. It overrides percentageOfNodesToScore, and the other plugins choose
-	// among these k. 0, the default, is off.
+	// among these k, so that what they prefer is lost where few nodes have it. The
+	// README of the scheduler says how often; it recommends 100. 0, the default, is
+	// off.
 	TopK int32 `json:"topK,omitempty"`
 
 	// Proportional keeps cpu and memory in reserve for idle devices: the section of
