@@ -21,7 +21,8 @@ type cluster struct {
 	m       *vectormap.ResourceVectorMap
 	columns map[corev1.ResourceName]int // of scalar resources
 	refused map[corev1.ResourceName]bool
-	storage int // the column of ephemeral-storage
+	fixed   bool // other resources get no columns
+	storage int  // the column of ephemeral-storage
 
 	// table has a row for each node. Scored amounts are the requested ones with
 	// kube-scheduler's least amounts per container, which it scores with.
@@ -253,9 +254,11 @@ func (c *cluster) write(node fwk.NodeInfo, generation int64) (known bool, err er
 		}
 		return true, nil
 	}
-	for resource := range node.GetAllocatable().GetScalarResources() {
-		if _, ok := c.columns[resource]; !ok && !c.refused[resource] {
-			c.missing = append(c.missing, string(resource))
+	if !c.fixed {
+		for resource := range node.GetAllocatable().GetScalarResources() {
+			if _, ok := c.columns[resource]; !ok && !c.refused[resource] {
+				c.missing = append(c.missing, string(resource))
+			}
 		}
 	}
 	if len(c.missing) > 0 {
