@@ -89,7 +89,7 @@ const (
 	ByPriority               // queues of higher priority leave nothing
 	ByZero                   // weight 0: it gets nothing beyond what it deserves or is guaranteed
 	ByOversold               // more is promised than there is: nobody gets more than that
-	ByGuarantee              // it gets its guarantee, which is more than its part by weight
+	ByGuarantee              // it gets its guarantee: its part by weight is no more
 	ByTotal                  // the top: all there is
 )
 
@@ -102,7 +102,7 @@ var boundTexts = [...]string{
 	ByPriority:  "wants {wanted}, and queues of higher priority leave nothing",
 	ByZero:      "weight 0, wants {wanted}",
 	ByOversold:  "{parent} is oversold by {oversold}",
-	ByGuarantee: "its guarantee, more than its part by weight",
+	ByGuarantee: "its guarantee, its part by weight is no more, wants {wanted}",
 	ByTotal:     "all there is",
 }
 
@@ -162,8 +162,11 @@ func (t *Tree) Explain(row, column int) Bound {
 		b.Cause, b.Oversold, b.Parent = ByOversold, float64(over), t.rows[parent].name
 	case b.Weight == 0:
 		b.Cause = ByZero
-	case t.options.ByWeight && b.Share == b.Deserved:
+	case t.options.ByWeight && b.Share == b.Deserved && !level.isAbove(t.term(i, guarantee)[column]):
 		b.Cause = ByGuarantee
+	case t.options.ByWeight && level.den == 0:
+		// It alone shares what nobody is guaranteed. That takes no level, but has one.
+		b.Cause, b.Level = ByLevel, levelOf(uint64(t.shared(i, share)[column]), uint64(t.term(i, weight)[column]), 1000)
 	case level.den > 0:
 		unit := uint64(1000) // the division counts weights in thousandths, with history in 10^-9
 		if t.options.History > 0 && !t.options.ByWeight {
@@ -176,6 +179,12 @@ func (t *Tree) Explain(row, column int) Bound {
 		b.Cause = ByDeserved
 	}
 	return b
+}
+
+// isAbove reports whether a level gives more than an amount, also where that is a part of a
+// unit, which rounding took away. No level gives nothing.
+func (l level) isAbove(amount int64) bool {
+	return l.den > 0 && less(amount, int64(l.den), int64(l.num), int64(l.weight))
 }
 
 // levelOf returns num*unit/den in lowest terms, rounded where that takes more than 64 bits. It

@@ -483,3 +483,52 @@ func TestClaims(t *testing.T) {
 		must(t, tree.Forget(c, Job{Request: v(1)}))
 	}
 }
+
+// By weight, a share at the guarantee has one of three reasons, and a queue that shares alone
+// has a level, too.
+func TestExplainByWeight(t *testing.T) {
+	for _, test := range []struct {
+		total, guarantee, weight, other float64
+		cause                           Cause
+		text                            string
+	}{
+		{0, 0, 1, 5, ByGuarantee, "queue a: 0 of column 0: its guarantee, its part by weight is no more, wants 9"},
+		{8, 6, 1, 9, ByGuarantee, "queue a: 6 of column 0: its guarantee, its part by weight is no more, wants 9"},
+		{1, 0, 1, 9, ByLevel, "queue a: 0 of column 0: level 1/2 times weight 1, wants 9"},
+		{3, 1, 1, 9, ByLevel, "queue a: 1 of column 0: level 3/2 times weight 1, wants 9"},
+		{5, 2, 0.5, 0, ByLevel, "queue a: 5 of column 0: level 10/1 times weight 0.5, wants 9"},
+		{5, 2, 0, 9, ByZero, "queue a: 2 of column 0: weight 0, wants 9"},
+	} {
+		tree, err := NewTree(vector.Schema{}, 1, Options{ByWeight: true})
+		must(t, err)
+		must(t, tree.SetTotal(vector.ResourceVector{test.total}))
+		b, _, err := tree.Set("b", Queue{})
+		must(t, err)
+		a, _, err := tree.Set("a", Queue{Guarantee: vector.ResourceVector{test.guarantee}, Weight: []float64{test.weight}})
+		must(t, err)
+		must(t, tree.SetUsage(a, Usage{Wanted: vector.ResourceVector{9}}))
+		must(t, tree.SetUsage(b, Usage{Wanted: vector.ResourceVector{test.other}}))
+		tree.Divide()
+		if got := tree.Explain(a, 0); got.Cause != test.cause || got.String() != test.text {
+			t.Errorf("total %v, guarantee %v: %v, want %v", test.total, test.guarantee, got, test.text)
+		}
+	}
+}
+
+// A queue below itself is told so, also when it has something.
+func TestCycleOfOccupied(t *testing.T) {
+	tree, err := NewTree(vector.Schema{}, 1, Options{})
+	must(t, err)
+	_, _, err = tree.Set("a", Queue{})
+	must(t, err)
+	b, _, err := tree.Set("b", Queue{Parent: "a"})
+	must(t, err)
+	must(t, tree.SetUsage(b, Usage{Allocated: vector.ResourceVector{1}}))
+	for _, q := range [][2]string{{"a", "a"}, {"a", "b"}, {"b", "b"}} {
+		_, changed, err := tree.Set(q[0], Queue{Parent: q[1]})
+		want := "fairshare: no place in the tree: queue " + q[0] + ": parent " + q[1] + " is the queue itself, or below it"
+		if changed || !errors.Is(err, ErrStructure) || err.Error() != want {
+			t.Errorf("queue %s below %s: %v, want %s", q[0], q[1], err, want)
+		}
+	}
+}

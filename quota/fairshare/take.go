@@ -446,12 +446,12 @@ func (c *Claim) askLeximin(a, b int32) Refusal {
 	return Refusal{}
 }
 
-// Keep ends the claim, and decides which victims go. It asks for each victim, from the last to the first, whether it can be
-// spared, with its index in the list of [Claim.Victims] or [Claim.TakeAll], and gives it back
-// if so; nil spares none. A search that bisects takes more than the prefix that it finds, so
-// even the last may be spared. Then the rules have the last word on those that are
-// left: if they refuse, all are given back, and why says so. Otherwise the queues of the
-// victims have what is left to them, and the job may be assumed or admitted.
+// Keep ends the claim, and decides which victims go. It asks for each victim, from the last
+// to the first, whether it can be spared, with its index in the list of [Claim.Victims] or
+// [Claim.TakeAll], and gives it back if so; nil spares none. A search that bisects takes more
+// than the prefix that it finds, so even the last may be spared. Then the rules have the last
+// word on those that are left: if they refuse, all are given back, and why says so. Otherwise
+// the queues of the victims have what is left to them, and the job may be assumed or admitted.
 func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 	c.check()
 	cols := c.t.cols

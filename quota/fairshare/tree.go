@@ -384,15 +384,17 @@ func (t *Tree) parentOf(name, parent string) (int32, error) {
 		return 0, fmt.Errorf("%w: a queue without a name", ErrStructure)
 	case !known:
 		return 0, fmt.Errorf("%w: queue %s: parent %s is not in the tree", ErrStructure, name, parent)
-	case row != 0 && t.isOccupied(row):
-		return 0, fmt.Errorf("%w: queue %s: parent %s has something allocated or wanted of its own", ErrStructure, name, parent)
 	}
+	// A cycle is named first: that a leaf of it has something is beside the point.
 	if i, known := t.names[name]; known {
 		for p := row; p >= 0; p = t.rows[p].parent {
 			if p == i {
-				return 0, fmt.Errorf("%w: queue %s: parent %s is not above it", ErrStructure, name, parent)
+				return 0, fmt.Errorf("%w: queue %s: parent %s is the queue itself, or below it", ErrStructure, name, parent)
 			}
 		}
+	}
+	if row != 0 && t.isOccupied(row) {
+		return 0, fmt.Errorf("%w: queue %s: parent %s has something allocated or wanted of its own", ErrStructure, name, parent)
 	}
 	return row, nil
 }
@@ -612,8 +614,9 @@ func (t *Tree) checkVector(v vector.ResourceVector) {
 	}
 }
 
-// shape is what follows from the terms of all queues: their order, and what they lend. It is made anew when one changes,
-// which is rare; all of usage and shares is kept up to date in place.
+// shape is what follows from the terms of all queues: their order, and what they lend. It is
+// made anew when one changes, which is rare; all of usage and shares is kept up to date in
+// place.
 type shape struct {
 	isOld    bool
 	order    []int32 // rows, parents first
