@@ -276,7 +276,8 @@ func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 	d.items = d.items[:0]
 	left := amount
 	for i, g := range d.right {
-		// What others are guaranteed is not to be had.
+		// What others are guaranteed is not to be had. Who can't rise has its guarantee already,
+		// and takes no part.
 		most := max(g, min(d.can[i], amount-sum+g))
 		if d.weight[i] == 0 || most == g {
 			left -= g

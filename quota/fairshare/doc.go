@@ -36,7 +36,8 @@
 //
 // Bad data is an error that names the queue, the column and the value, and changes nothing.
 // Wrong calls panic, with a constant string that begins with "fairshare: ": a row of no
-// queue, a vector that is longer than the tree has columns, a mark or a job that is gone.
+// queue, a column that isn't there, a vector that is longer than the tree has columns, a mark
+// or a job that is gone.
 //
 // # Trials
 //

@@ -123,6 +123,9 @@ type Bound struct {
 // queue and its siblings; shares stay those of the last Divide.
 func (t *Tree) Explain(row, column int) Bound {
 	i := t.checked(row)
+	if uint(column) >= uint(t.cols) {
+		panic(panicColumn)
+	}
 	t.sumHistory()
 	b := Bound{
 		Queue: t.rows[i].name, Resource: t.columns[column], Share: float64(t.shared(i, share)[column]),

@@ -532,3 +532,18 @@ func TestCycleOfOccupied(t *testing.T) {
 		}
 	}
 }
+
+func TestExplainNoColumn(t *testing.T) {
+	tree, err := NewTree(vector.Schema{}, 1, Options{})
+	must(t, err)
+	for _, column := range []int{-1, 1} {
+		func() {
+			defer func() {
+				if got := recover(); got != panicColumn {
+					t.Errorf("column %d: %v, want %v", column, got, panicColumn)
+				}
+			}()
+			tree.Explain(0, column)
+		}()
+	}
+}

@@ -173,7 +173,7 @@ func (t *Tree) kaiShare(row int32, more []int64) (most Ratio) {
 			a += more[j]
 		}
 		if a == 0 {
-			continue
+			continue // that is 0, whatever it is entitled to
 		}
 		e := t.entitledTo(row, j)
 		if e == unlimited {
@@ -332,6 +332,7 @@ func (t *Tree) borrowing(row, leaf int32, more []int64, sign int64) (most Ratio)
 		}
 		most = most.or(over(x, y))
 	}
+	// Who borrows nothing has 0, also with weight 0.
 	if most.num > 0 && t.cols > 0 {
 		most.weight = uint64(t.term(row, weight)[0])
 		most.unweighted = most.weight == 0

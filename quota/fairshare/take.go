@@ -95,6 +95,7 @@ func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 		c.path = append(c.path, x)
 		c.before = append(c.before, t.used(x, allocated)...)
 	}
+	// Queues may have come since the last claim.
 	n := len(t.rows)
 	c.taken, c.amounts = c.taken[:0], c.amounts[:0]
 	c.given, c.isGiver = grown(c.given, n*t.cols), grown(c.isGiver, n)
@@ -104,6 +105,8 @@ func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 	if why = c.first(); why.Reason != Allowed {
 		return why, false, nil
 	}
+	// A journal that is on is the host's trial: it has to outlive the claim, so that the host's
+	// marks still hold. Only one that the claim began is the claim's to end.
 	c.began = !t.journal.isOn
 	c.mark = t.Mark()
 	c.isOpen = true
@@ -469,6 +472,7 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 		return why, false
 	}
 	c.isOpen = false
+	// Not before: a victim that is given back must find what is not preemptible as it was.
 	for _, x := range c.taken {
 		c.limitFixed(x.leaf)
 	}
@@ -504,6 +508,7 @@ func (c *Claim) End() (why Refusal) {
 	t := c.t
 	rules := t.options.Rules
 	for i, x := range c.taken {
+		// A sibling gives through any leaf below it. It is asked once, with the sum.
 		c.isGiver[x.side] = true
 		for j, v := range c.amounts[i*t.cols:][:t.cols] {
 			c.given[int(x.side)*t.cols+j] += v

@@ -160,6 +160,7 @@ const (
 const (
 	panicRow    = "fairshare: row of no queue"
 	panicVector = "fairshare: vector longer than the tree has columns"
+	panicColumn = "fairshare: column that the tree doesn't have"
 )
 
 // NewTree returns a tree of no queues with so many columns. A schema must have as many.
@@ -438,6 +439,7 @@ func (t *Tree) Delete(name string) (bool, error) {
 	case t.rows[row].children > 0:
 		return false, fmt.Errorf("%w: queue %s has queues below it", ErrStructure, name)
 	}
+	// First, so that the journal remembers nothing of a row that another queue may get.
 	t.journal.void()
 	t.drain(row)
 	t.count(row, -1)
@@ -484,6 +486,7 @@ func (t *Tree) parse(name string, q *Queue) error {
 				return t.refuse(name, part.name, j, part.amounts[j], reason)
 			}
 			t.parsed[p*t.cols+j] = x
+			// The limit is the third part: the two that it bounds are parsed by now.
 			for k := deserved; p == limit && k <= guarantee; k++ {
 				if y := t.parsed[k*t.cols+j]; y != unlimited && y > x {
 					return t.refuse(name, parts[k].name, j, float64(y), "is above the limit, which is "+decimal.Format(float64(x)))

@@ -58,6 +58,8 @@ func (t *Tree) SetUsage(row int, u Usage) error {
 			return err
 		}
 	}
+	// Sums of one column don't depend on another, so what was checked column by column can be
+	// written now without an error in between.
 	for j := range t.cols {
 		t.setLeaf(leaf, j, int64(u.Allocated.Get(j)), int64(u.Unpreemptible.Get(j)), int64(u.Wanted.Get(j)), wait[j])
 	}

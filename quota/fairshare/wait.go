@@ -82,6 +82,8 @@ func (t *Tree) Wait(row int, j Job) (id int, err error) {
 	}
 	is := job{leaf: leaf, unpreemptible: j.Unpreemptible, came: l.came}
 	l.came++
+	// Where there is none the leaf's counts at the time of asking: it may change while the job
+	// waits.
 	if j.Priority != nil {
 		is.priority, is.hasPriority = *j.Priority, true
 	}
@@ -297,6 +299,8 @@ func (t *Tree) leave(id int32) {
 	q, i := &t.line.leaves[t.line.jobs[id].leaf], int(t.line.jobs[id].place)
 	q.waits--
 	t.swap(q.jobs, i, q.waits)
+	// The job that takes its place comes from another branch, so it may belong further in
+	// either direction.
 	if h := q.jobs[:q.waits]; i < len(h) {
 		t.sink(h, i)
 		t.rise(h, i)
