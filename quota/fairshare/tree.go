@@ -60,9 +60,9 @@ type Queue struct {
 	Parent string // "": a top queue
 
 	Deserved  vector.ResourceVector // what it has a right to; +Inf: all there is
-	Guarantee vector.ResourceVector // what others may never have
+	Guarantee vector.ResourceVector // what others may never have: only by weight, and by Volcano's rules
 	Limit     vector.ResourceVector // the most it may have
-	Lending   vector.ResourceVector // the most that others may borrow of what it deserves
+	Lending   vector.ResourceVector // the most that others may borrow of what it deserves: only by Kueue's rules
 
 	// Weight is its part of what is divided by weight: one for every column, or one per column. Nil: 1.
 	// Weights are multiples of 0.001 from 0 to 10^6.
