@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -90,8 +93,21 @@ func newCluster(t testing.TB, text string, objects ...runtime.Object) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The fake client loses what happens after an informer's list and before its watch.
+	watching := make(chan struct{})
+	started := sync.OnceFunc(func() { close(watching) })
+	client.PrependWatchReactor("pods", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		var options metav1.ListOptions
+		if a, ok := action.(clienttesting.WatchActionImpl); ok {
+			options = a.ListOptions
+		}
+		w, err := client.Tracker().Watch(action.GetResource(), action.GetNamespace(), options)
+		started()
+		return true, w, err
+	})
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
+	<-watching
 	c := &cluster{Ledger: ledger, client: client, known: factory.Core().V1().Pods().Informer().GetStore()}
 	for name, product := range map[string]string{"h": "H100", "a": "A100", "c": ""} {
 		c.nodes = append(c.nodes, &nodeInfo{node: newNode(name, product)})
