@@ -15,7 +15,8 @@ import (
 // each is assumed on its best row before the next one is placed. It sets dst[i] to the row
 // of pods[i], -1 where no row can hold it, and returns dst. among[i] selects rows for
 // pods[i]; a nil among, or a nil element, selects all. Pods with equal masks should have
-// the same one, and none may change meanwhile.
+// the same one, and none may change meanwhile. Scored amounts are ignored where the nodes
+// keep none, as in Best.
 //
 // It is made for many pods of few shapes. Pods of one shape request the same amounts among
 // the same rows: the scores of all rows are kept for each shape, up to the memory of
@@ -35,7 +36,11 @@ func (b *Bound) Place(dst []int32, pods []vector.PodAmounts, among []*vector.Mas
 	}
 	p := b.placer
 	p.start(b, pods, among, tie)
+	keepsScored := b.keepsScored()
 	for i, pod := range pods {
+		if !keepsScored {
+			pod.Scored = nil // which Best ignores, and nodes refuse
+		}
 		row := p.best(b, &p.shapes[p.shape[i]], pod, tie)
 		if row >= 0 && b.nodes.Assume(row, pod) != nil {
 			row = -1 // the node would have 2^53 requested
