@@ -25,9 +25,9 @@ import (
 // again, and scores only rows that have changed. The answers are the same. See
 // [Bound.LimitCache].
 //
-// A Bound is for one goroutine. But in Place it only reads the nodes, so that several may be bound
-// to one [vector.Nodes.Snapshot] and asked at the same time, as long as nobody writes
-// or refreshes it. Warm, it allocates nothing but in Explain and for errors.
+// A Bound is for one goroutine. Only Place writes the nodes: several may be bound to one
+// [vector.Nodes.Snapshot] and asked all else at the same time, as long as nobody writes or
+// refreshes it. Warm, it allocates nothing but in Explain and for errors.
 //
 // A request or a mask of another size than the nodes is a mistake of the program: Best
 // and TopK panic, the others return [vector.ErrShape]. After [vector.Nodes.Widen] bind a
@@ -214,7 +214,6 @@ func (b *Bound) Explain(pod vector.PodAmounts, row int, rows *vector.Mask) (Expl
 	w := b.work
 	if !b.plan.normalized() {
 		w.fits.Reset(n)
-		w.fits.Reset(w.fits.Len())
 		w.fits.Set(row)
 	} else if b.fit(pod, rows); !w.fits.Test(row) {
 		return Explanation{}, shapeError("row %d cannot hold the pod", row)
@@ -329,9 +328,9 @@ func (b *Bound) score(pod vector.PodAmounts) error {
 }
 
 // resized returns s with length n and undefined elements.
-func resized(s []float64, n int) []float64 {
+func resized[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float64, n, n+n/4)
+		return make([]T, n, n+n/4)
 	}
 	return s[:n]
 }

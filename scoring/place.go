@@ -30,15 +30,15 @@ func (b *Bound) Place(dst []int32, pods []vector.PodAmounts, among []*vector.Mas
 	if among != nil && len(among) != len(pods) {
 		panic(panicAmong)
 	}
-	dst = slices.Grow(dst[:0], len(pods))[:len(pods)]
+	dst = resized(dst, len(pods))
 	if b.placer == nil {
 		b.placer = new(placer)
 	}
 	p := b.placer
 	p.start(b, pods, among, tie)
-	keepsScored := b.keepsScored()
+	scored := keepsScored(b.nodes)
 	for i, pod := range pods {
-		if !keepsScored {
+		if !scored {
 			pod.Scored = nil // which Best ignores, and nodes refuse
 		}
 		row := p.best(b, &p.shapes[p.shape[i]], pod, tie)
@@ -97,7 +97,7 @@ func (p *placer) start(b *Bound, pods []vector.PodAmounts, among []*vector.Mask,
 	}
 	clear(p.first)
 	p.shapes, p.rows = p.shapes[:0], p.rows[:0]
-	p.shape = slices.Grow(p.shape[:0], len(pods))[:len(pods)]
+	p.shape = resized(p.shape, len(pods))
 	for i, pod := range pods {
 		var mask *vector.Mask
 		if among != nil {
@@ -283,7 +283,7 @@ func (l *latest) start(b *Bound) {
 	n, free := b.len(), b.nodes.Free()
 	if l.bound == nil || l.bound.nodes.Cols() != free.Cols() || l.bound.nodes.Schema() != free.Schema() {
 		var opts []vector.NodesOption
-		if b.keepsScored() {
+		if keepsScored(b.nodes) {
 			opts = append(opts, vector.WithScored())
 		}
 		nodes := vector.NewNodes(free.Schema(), free.Cols(), opts...)
@@ -300,7 +300,7 @@ func (l *latest) start(b *Bound) {
 	for i := range l.rows {
 		l.rows[i] = -1
 	}
-	l.at = slices.Grow(l.at[:0], n)[:n]
+	l.at = resized(l.at, n)
 	for r := range l.at {
 		l.at[r] = -1
 	}
@@ -340,7 +340,7 @@ func (l *latest) assumed(b *Bound, row int, pod vector.PodAmounts) {
 func (l *latest) copyRow(b *Bound, place, row int) {
 	l.node.Allocatable = b.nodes.Allocatable().Row(l.node.Allocatable, row)
 	l.node.Requested = b.nodes.Requested().Row(l.node.Requested, row)
-	if b.keepsScored() {
+	if keepsScored(b.nodes) {
 		l.node.Scored = b.nodes.Scored().Row(l.node.Scored, row)
 	}
 	l.moves++
@@ -348,6 +348,3 @@ func (l *latest) copyRow(b *Bound, place, row int) {
 		panic(panicLatest)
 	}
 }
-
-// keepsScored reports whether the nodes keep scored amounts.
-func (b *Bound) keepsScored() bool { return b.nodes.Scored() != b.nodes.Requested() }

@@ -26,7 +26,7 @@ type plan struct {
 // newPlan plans a scorer, and returns the map that it was compiled against, nil for none.
 func newPlan(scorer Scorer, nodes *vector.Nodes, scored bool) (p plan, m *vectormap.ResourceVectorMap) {
 	p = plan{scorer: scorer, scored: scored}
-	if scored && nodes.Scored() == nodes.Requested() {
+	if scored && !keepsScored(nodes) {
 		panic(panicScored)
 	}
 	if s, isOwn := own(scorer); isOwn {
@@ -51,6 +51,9 @@ func newPlan(scorer Scorer, nodes *vector.Nodes, scored bool) (p plan, m *vector
 	}
 	return p, m
 }
+
+// keepsScored reports whether nodes keep scored amounts.
+func keepsScored(nodes *vector.Nodes) bool { return nodes.Scored() != nodes.Requested() }
 
 // keepReciprocals has the nodes keep those that the plan can use.
 func (p *plan) keepReciprocals(nodes *vector.Nodes) {
