@@ -30,24 +30,10 @@ func benchmarkBudgets(b *testing.B, shapes int) {
 	var proof gang.Proof
 	var packer gang.Packer
 	overlay, released := vector.NewOverlay(s.free), vector.NewMatrix(vector.Schema{}, budgetOwners, packCols)
-	ours := stopwatch.New(1, func(int) { s.prove(&proof) })
-	anew := stopwatch.New(1, func(int) { s.ask(&packer, overlay, released) })
 	if got, want := s.prove(&proof), s.ask(&packer, overlay, released); got != want || want != proofReleases {
 		b.Fatalf("impossible after %d releases, anew %d", got, want)
 	}
-	if n := testing.AllocsPerRun(1, func() { s.prove(&proof) }); n != 0 {
-		b.Fatalf("%v allocations", n)
-	}
-	for b.Loop() {
-		for range 20 {
-			ours.Sample()
-		}
-		anew.Sample()
-	}
-	b.ReportMetric(0, "ns/op") // of both together, which means nothing
-	b.ReportMetric(ours.Best/proofReleases, "ns/call")
-	b.ReportMetric(anew.Best/proofReleases, "anew-ns/call")
-	b.ReportMetric(anew.Best/ours.Best, "x_anew")
+	measureProof(b, func() { s.prove(&proof) }, func() { s.ask(&packer, overlay, released) })
 }
 
 // BenchmarkBudgetsRefusal times the whole refusal of a gang: the proof is reset, gets the

@@ -36,25 +36,29 @@ func BenchmarkProofRatio(b *testing.B) {
 				var proof gang.Proof
 				var packer gang.Packer
 				overlay := vector.NewOverlay(s.free)
-				ours := stopwatch.New(1, func(int) { s.prove(&proof) })
-				anew := stopwatch.New(1, func(int) { s.ask(&packer, overlay) })
 				s.compare(b, &proof, &packer, overlay)
-				if n := testing.AllocsPerRun(1, func() { s.prove(&proof) }); n != 0 {
-					b.Fatalf("%v allocations", n)
-				}
-				for b.Loop() {
-					for range 20 {
-						ours.Sample()
-					}
-					anew.Sample()
-				}
-				b.ReportMetric(0, "ns/op") // of both together, which means nothing
-				b.ReportMetric(ours.Best/proofReleases, "ns/call")
-				b.ReportMetric(anew.Best/proofReleases, "anew-ns/call")
-				b.ReportMetric(anew.Best/ours.Best, "x_anew")
+				measureProof(b, func() { s.prove(&proof) }, func() { s.ask(&packer, overlay) })
 			})
 		}
 	}
+}
+
+// measureProof measures releases, each with a question, to a proof and anew.
+func measureProof(b *testing.B, prove, ask func()) {
+	ours, anew := stopwatch.New(1, func(int) { prove() }), stopwatch.New(1, func(int) { ask() })
+	if n := testing.AllocsPerRun(1, prove); n != 0 {
+		b.Fatalf("%v allocations", n)
+	}
+	for b.Loop() {
+		for range 20 {
+			ours.Sample()
+		}
+		anew.Sample()
+	}
+	b.ReportMetric(0, "ns/op") // of both together, which means nothing
+	b.ReportMetric(ours.Best/proofReleases, "ns/call")
+	b.ReportMetric(anew.Best/proofReleases, "anew-ns/call")
+	b.ReportMetric(anew.Best/ours.Best, "x_anew")
 }
 
 // eviction is the loop.
