@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/scoring/internal/scorecache"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -34,11 +35,12 @@ import (
 // scorer that is compiled against the new map; otherwise Best and TopK panic, and the
 // others return [vector.ErrSchema].
 type Bound struct {
-	nodes *vector.Nodes
-	m     *vectormap.ResourceVectorMap // nil: no scorer of this package
-	plan  plan
-	work  *workspace
-	cache *cache // nil: none, of a pod with rules of its own
+	nodes  *vector.Nodes
+	m      *vectormap.ResourceVectorMap // nil: no scorer of this package
+	plan   plan
+	work   *workspace
+	cache  *cache // nil: none, of a pod with rules of its own
+	counts *scorecache.Counts
 
 	placer *placer // nil: not used yet
 
@@ -60,7 +62,7 @@ const (
 // combination counts scored amounts that the nodes don't keep. A copy of nodes must
 // have been made before ([vector.Nodes.Snapshot]).
 func Bind(scorer Scorer, nodes *vector.Nodes) *Bound {
-	b := &Bound{nodes: nodes, work: new(workspace)}
+	b := &Bound{nodes: nodes, work: new(workspace), counts: new(scorecache.Counts)}
 	b.plan, b.m = newPlan(scorer, nodes, false)
 	if b.checkNodes() != nil {
 		panic(panicMap)
@@ -92,6 +94,7 @@ func (b *Bound) WithOverride(o *PodOverride) *Bound {
 // Scores may be kept in the order of the tie. Where ranks change, give [vector.TieRank]
 // another slice: one that is rewritten in place panics, sooner or later.
 func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
+	b.counts.Questions.Add(1)
 	if !b.begin(pod, rows, tie) {
 		return -1, false
 	}
@@ -116,6 +119,7 @@ func (b *Bound) Best(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie) (
 // TopK sets dst to the k best of the selected rows that can hold the pod, the best
 // first, as [vector.TopK] does, and returns it.
 func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k int, tie vector.Tie) []int32 {
+	b.counts.Questions.Add(1)
 	if !b.begin(pod, rows, tie) {
 		return dst[:0]
 	}
@@ -135,6 +139,7 @@ func (b *Bound) TopK(dst []int32, pod vector.PodAmounts, rows *vector.Mask, k in
 // writes, it returns a [*vector.AmountError] for a pod that requests an amount that is
 // negative, infinite or NaN.
 func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) error {
+	b.counts.Questions.Add(1)
 	if err := b.check(len(dst), pod, rows); err != nil {
 		return err
 	}
@@ -160,6 +165,7 @@ func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) e
 // It is an error where scores have no bound: of a [Load] that is [Raw], of [DRF], and of
 // types of other packages, unless they are normalized.
 func (b *Bound) ScorePercent(dst []int64, pod vector.PodAmounts, rows *vector.Mask) error {
+	b.counts.Questions.Add(1)
 	if err := b.check(len(dst), pod, rows); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package scoring_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -721,10 +722,17 @@ func TestBoundCaches(t *testing.T) {
 	for i := range 200 {
 		place(i % 2)
 	}
+	before := maps.Collect(scores.Counters())
 	for i := range 100 {
 		if scored := place(i % 2); scored > 5 {
 			t.Fatalf("question %d scores %d rows", i, scored)
 		}
+	}
+	after := maps.Collect(scores.Counters())
+	if before["questions"] != 200 || after["questions"] != 300 || before["kept_scores_made"] != 2 ||
+		after["kept_scores_made"] != 2 || after["kept_scores_used"]-before["kept_scores_used"] != 100 ||
+		after["kept_scores_rows"]-before["kept_scores_rows"] > 500 {
+		t.Errorf("counters before and after 100 questions: %v, %v", before, after)
 	}
 	for i := range 100 {
 		if scored := place(1000 + i); scored != n {

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"iter"
 	"math"
 
 	"github.com/resvec/resvec/scoring/internal/scorecache"
@@ -29,6 +30,18 @@ type cache struct {
 func (b *Bound) LimitCache(bytes int64) {
 	b.cache = &cache{b: b, limit: bytes}
 }
+
+// Counters yields what b, and those of [Bound.WithOverride], have done since [Bind], by
+// names in the form of Prometheus:
+//
+//   - questions: of Best, TopK, Score and ScorePercent, and pods of Place;
+//   - kept_scores_used: of these, answered with scores that were kept;
+//   - kept_scores_made: answered by scoring all rows, to keep the scores;
+//   - kept_scores_rows: rows that were scored to be kept;
+//   - kept_scores_forgotten: requests whose scores were given up for want of memory.
+//
+// Later versions may yield more. It may be called while b is in use, by any goroutine.
+func (b *Bound) Counters() iter.Seq2[string, uint64] { return b.counts.All() }
 
 // What it costs, in nanoseconds, on the machine of docs/performance.md. They decide
 // about time only: the answers are the same.
@@ -106,7 +119,7 @@ func (c *cache) start(pod vector.PodAmounts, rows *vector.Mask) {
 		if c.b.plan.normalized() {
 			terms = len(c.b.plan.terms)
 		}
-		c.engine = scorecache.New(c.limit, terms)
+		c.engine = scorecache.New(c.limit, terms, c.b.counts)
 	}
 	c.pod, c.rows = pod, rows
 }

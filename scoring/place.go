@@ -174,12 +174,18 @@ func (p *placer) best(b *Bound, s *placeShape, pod vector.PodAmounts, tie vector
 		row, _ := b.Best(pod, s.among, tie)
 		return row
 	}
+	b.counts.Questions.Add(1)
 	changed := len(p.rows) - s.known
-	switch {
-	case s.known < 0 || changed > b.len()/placeLost:
+	if s.known < 0 || changed > b.len()/placeLost {
+		b.counts.Made.Add(1)
+		b.counts.Rows.Add(uint64(b.len()))
 		p.rank(b, s)
-	case !p.scoreLatest(s):
-		p.scoreChanged(b, s)
+	} else {
+		b.counts.Kept.Add(1)
+		b.counts.Rows.Add(uint64(changed))
+		if !p.scoreLatest(s) {
+			p.scoreChanged(b, s)
+		}
 	}
 	s.known = len(p.rows)
 	place := s.scores.First()

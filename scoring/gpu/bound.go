@@ -3,6 +3,7 @@ package gpu
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ type Bound struct {
 	rows   *vector.Mask       // at hand
 	tie    vector.Tie         // of the last question
 	cache  *scorecache.Engine // nil: no scores are kept
+	counts *scorecache.Counts
 	fits   vector.Mask
 	rest   vector.Mask
 	scores []float64
@@ -64,7 +66,8 @@ func Bind(scorer *Scorer, nodes *vector.Nodes, gpus *State) *Bound {
 	if scorer.m == nil {
 		panic(panicScorer)
 	}
-	b := &Bound{scorer: scorer, nodes: nodes, cache: scorecache.New(0, 0)}
+	b := &Bound{scorer: scorer, nodes: nodes, counts: new(scorecache.Counts)}
+	b.cache = scorecache.New(0, 0, b.counts)
 	b.query.req, b.query.gpus = &b.req, gpus
 	return b
 }
@@ -74,14 +77,20 @@ func Bind(scorer *Scorer, nodes *vector.Nodes, gpus *State) *Bound {
 func (b *Bound) LimitCache(bytes int64) {
 	b.cache = nil
 	if bytes > 0 {
-		b.cache = scorecache.New(bytes, 0)
+		b.cache = scorecache.New(bytes, 0, b.counts)
 	}
 }
+
+// Counters yields what b has done since [Bind], by the names of [scoring.Bound.Counters];
+// questions are of Best, TopK and Score. It may be called while b is in use, by any
+// goroutine.
+func (b *Bound) Counters() iter.Seq2[string, uint64] { return b.counts.All() }
 
 // Best returns the best of the selected rows that can host a pod, and whether there is
 // one; it picks as [vector.ArgMax] does. A request with a bad amount has none: Score
 // says what is wrong with it.
 func (b *Bound) Best(req *Request, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
+	b.counts.Questions.Add(1)
 	if !b.beginTie(req, rows, tie) {
 		return -1, false
 	}
@@ -97,6 +106,7 @@ func (b *Bound) Best(req *Request, rows *vector.Mask, tie vector.Tie) (row int, 
 // TopK sets dst to the k best of the selected rows that can host a pod, the best first,
 // as [vector.TopK] does, and returns it.
 func (b *Bound) TopK(dst []int32, req *Request, rows *vector.Mask, k int, tie vector.Tie) []int32 {
+	b.counts.Questions.Add(1)
 	if !b.beginTie(req, rows, tie) {
 		return dst[:0]
 	}
@@ -123,6 +133,7 @@ func (b *Bound) Fit(dst *vector.Mask, req *Request, rows *vector.Mask) {
 // of dst are not touched; it must have an element per row at least. Before it writes, it
 // returns a [*vector.AmountError] for a bad amount of the request.
 func (b *Bound) Score(dst []float64, req *Request, rows *vector.Mask) error {
+	b.counts.Questions.Add(1)
 	if err := b.check(req, rows); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
-	"github.com/resvec/resvec/scoring/internal/scorecache"
 	"github.com/resvec/resvec/scoring/internal/scorecache/cachetest"
 	"github.com/resvec/resvec/vector"
 )
@@ -236,8 +235,7 @@ func (w *boundWorld) Scores() ([]float64, *vector.Mask, error) {
 	return scores, fits, w.bound.Score(scores, &w.req, fits)
 }
 
-func (w *boundWorld) Stats() scorecache.Stats { return gpu.Stats(w.bound) }
-func (w *boundWorld) Reset()                  { w.bind() }
+func (w *boundWorld) Reset() { w.bind() }
 
 // TestBoundEqualsFullPass compares answers with full passes, with kept scores and
 // without.

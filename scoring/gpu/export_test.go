@@ -14,11 +14,3 @@ func KeepScores(rows int) (undo func()) {
 	}
 	return func() { worth = before }
 }
-
-// Stats counts what the cache has done.
-func Stats(b *Bound) scorecache.Stats {
-	if b.cache == nil {
-		return scorecache.Stats{}
-	}
-	return b.cache.Stats()
-}

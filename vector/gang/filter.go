@@ -93,6 +93,7 @@ func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix,
 		victims(s.yield)
 	}
 	answer, err := s.finish()
+	p.filters.note(answer.Feasible)
 	if err != nil {
 		return Scenario{}, err
 	}

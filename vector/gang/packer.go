@@ -72,7 +72,7 @@ const (
 //
 // A Packer is its options and scratch memory, so that its methods do not
 // allocate once the scratch has grown. The zero value has the zero options. It
-// is for one goroutine, but it only reads the matrices that it is given: any
+// must not be copied, and is for one goroutine, but it only reads the matrices that it is given: any
 // number of workers, each with its own Packer and [vector.Overlay], may work on one
 // snapshot. Equal inputs give equal answers.
 //
@@ -102,6 +102,8 @@ type Packer struct {
 	topology  placing
 	placement []int32 // the best of a Filter so far
 	trial     []int32
+
+	proofs, placements, filters counts
 }
 
 // NewPacker returns a Packer. It panics when options.Search is undefined.
@@ -126,7 +128,9 @@ func NewPacker(options Options) *Packer {
 func (p *Packer) Place(dst []int32, free, requests *vector.Matrix, rows *vector.Mask) (placement []int32, ok bool) {
 	p.prepare(free, requests, rows, nil)
 	p.survey(free)
-	return p.place(dst, free, 0)
+	placement, ok = p.place(dst, free, 0)
+	p.placements.note(ok)
+	return placement, ok
 }
 
 // PlaceIn is [Packer.Place] for a gang that has to stay within one of the sets of
@@ -147,9 +151,11 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 		}
 		var ok bool
 		if dst, ok = p.place(dst, free, d); ok {
+			p.placements.note(true)
 			return dst, d
 		}
 	}
+	p.placements.note(false)
 	return dst[:0], -1
 }
 
@@ -182,7 +188,9 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (why Infeasibility, infeasible bool) {
 	p.take(free, requests, rows, nil)
 	p.bounds.take(&p.gang)
-	return p.bounds.why(free, p.sets.selected)
+	why, infeasible = p.bounds.why(free, p.sets.selected)
+	p.proofs.note(infeasible)
+	return why, infeasible
 }
 
 // InfeasibleIn is [Packer.Infeasible] for a gang that has to stay within one of the
@@ -200,9 +208,11 @@ func (p *Packer) InfeasibleIn(free, requests *vector.Matrix, rows *vector.Mask, 
 	p.progress.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
 		if p.progress.advance(d); p.progress.isOpen(d) {
+			p.proofs.note(false)
 			return Infeasibility{}, d, false
 		}
 	}
+	p.proofs.note(true)
 	domain = p.progress.closest()
 	return p.progress.why(domain), domain, true
 }

@@ -25,7 +25,8 @@ import (
 // Victims can have owners, which may not lose more than [Proof.Limit] says.
 //
 // The zero value has no rows and no members; [Proof.Reset] gives it some, and reuses
-// the memory. Nothing allocates once that has grown. A Proof is for one goroutine.
+// the memory. Nothing allocates once that has grown. A Proof must not be copied, and is for
+// one goroutine.
 type Proof struct {
 	overlay  vector.Overlay
 	start    vector.Matrix // the amounts at Reset
@@ -46,6 +47,8 @@ type Proof struct {
 	best  []columnBest // per column
 	gains []float64    // per row: of the leader; noLeader where not selected
 	gain  peaks        // the greatest of them
+
+	proofs counts
 }
 
 // known is what a Proof knows about one condition.
@@ -207,9 +210,11 @@ func (p *Proof) Matrix() *vector.Matrix { return p.overlay.Matrix() }
 func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
 	for ; p.first < len(p.known); p.first++ {
 		if !p.holds(p.first) {
+			p.proofs.note(true)
 			return p.why(p.first), true
 		}
 	}
+	p.proofs.note(false)
 	return Infeasibility{}, false
 }
 

@@ -42,6 +42,7 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, rows *
 	if victims != nil && !s.done {
 		victims(s.yield)
 	}
+	p.filters.note(s.done && s.fault == nil)
 	if s.fault != nil {
 		return TopologyPlacement{}, s.fault
 	}

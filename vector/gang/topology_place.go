@@ -110,7 +110,9 @@ func (p *Packer) PlaceTopology(dst TopologyPlacement, free *vector.Matrix, rows 
 	if err := s.take(free, rows, t, &request); err != nil {
 		return TopologyPlacement{}, err
 	}
-	return s.place(dst), nil
+	answer := s.place(dst)
+	p.placements.note(answer.Fits)
+	return answer, nil
 }
 
 // take checks and takes the operands.

@@ -17,16 +17,6 @@ var nan = math.NaN()
 // defaultBytes is the room of a cache that has no bound of its own.
 const defaultBytes = 64 << 20
 
-// Stats counts what a cache has done since it was made.
-type Stats struct {
-	Hits      uint64 // queries whose request was known
-	Misses    uint64 // queries whose request was new, or forgotten
-	Rescored  uint64 // rows scored, with the rows of misses
-	Evictions uint64 // requests forgotten for want of room
-	Requests  int    // known at present
-	Bytes     int64  // that their scores take at present
-}
-
 // Engine keeps scores by request. It is made by [New], and not safe for concurrent
 // use.
 type Engine struct {
@@ -45,17 +35,17 @@ type Engine struct {
 	credit  int       // of Worth
 	ready   ready     // by Worth
 	many    bool      // so many rows have changed that following the best of each block doesn't pay
-	stats   Stats
+	counts  *Counts
 }
 
 // New returns an empty cache of so many bytes, 0 for 64 MiB. terms is the number of
 // terms whose scores are kept, to be combined anew for every answer; 0 keeps whole
-// scores.
-func New(maxBytes int64, terms int) *Engine {
+// scores. What it does is added to counts.
+func New(maxBytes int64, terms int, counts *Counts) *Engine {
 	if maxBytes == 0 {
 		maxBytes = defaultBytes
 	}
-	return &Engine{max: maxBytes, terms: terms}
+	return &Engine{max: maxBytes, terms: terms, counts: counts}
 }
 
 // manyRows is how many rows have to change, per block of 64 rows, to be many: one pass over
@@ -157,9 +147,9 @@ func (e *Engine) look(q Query, tie *vector.Tie) (s *shape, ordered bool, err err
 	}
 	known := s != nil
 	if known {
-		e.stats.Hits++
+		e.counts.Kept.Add(1)
 	} else {
-		e.stats.Misses++
+		e.counts.Made.Add(1)
 		s = e.empty()
 		s.key, s.hash = append(s.key[:0], e.key...), Hash(e.key)
 	}
@@ -241,7 +231,7 @@ func (e *Engine) empty() *shape {
 // drop evicts s.
 func (e *Engine) drop(s *shape) {
 	e.table.remove(s)
-	e.stats.Evictions++
+	e.counts.Forgotten.Add(1)
 }
 
 // evict makes the table fit into its bound, but for s: the answer at hand reads it, even
@@ -270,7 +260,7 @@ func (e *Engine) refresh(s *shape, q Query, rows *vector.Mask) error {
 	changed, feasible, own := e.changed.Words(), e.wanted.Words(), s.feasible.Words()
 	count := e.changed.Count()
 	e.many = count >= manyRows*len(own)
-	e.stats.Rescored += uint64(count)
+	e.counts.Rows.Add(uint64(count))
 	if e.terms == 0 && !full {
 		e.place(s, changed, feasible)
 	}
@@ -403,11 +393,4 @@ func modulo(x, n int) int {
 		x += n
 	}
 	return x
-}
-
-// Stats returns the counts.
-func (e *Engine) Stats() Stats {
-	s := e.stats
-	s.Requests, s.Bytes = e.table.count, e.table.bytes
-	return s
 }

@@ -32,7 +32,7 @@ func TestWorth(t *testing.T) {
 	w := &Worth{Rows: n, Times: 3, Share: 0.2}
 	m := vector.NewMatrix(vector.Schema{}, n, 1)
 	q := &worthQuery{m: m, key: 1}
-	e := New(0, 0)
+	e := New(0, 0, new(Counts))
 	ask := func(step string, want bool) {
 		t.Helper()
 		got := e.Worth(q, w)
@@ -87,7 +87,7 @@ func TestWorth(t *testing.T) {
 	// A request that was forgotten for want of room comes from the start again, and
 	// small clusters never pay.
 	q.rows = nil
-	e = New(1, 0)
+	e = New(1, 0, new(Counts))
 	e.visits = new(visits) // without credit
 	for _, want := range []bool{false, false, true} {
 		ask("no room", want)

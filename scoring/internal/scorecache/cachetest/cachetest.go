@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/scoring/internal/scorecache"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -27,7 +26,6 @@ type World interface {
 	Best(vector.Tie) (int, float64, error)
 	TopK(k int, tie vector.Tie) ([]int32, error)
 	Scores() ([]float64, *vector.Mask, error)
-	Stats() scorecache.Stats
 	Reset()
 }
 
