@@ -50,6 +50,7 @@ func Example_gangs() {
 
 	nodes, err := try(victims[:2])
 	fmt.Println(nodes, err, simulations, last.Reason, last.Available, last.Needed)
+	fmt.Println(reasons(resources, overlay.Matrix(), gpus(8), nil))
 
 	overlay.Rollback(vector.Mark{})
 	nodes, err = try(victims)
@@ -71,6 +72,7 @@ func Example_gangs() {
 	fmt.Println(nodes, err, last.Reason, last.Available, last.Needed)
 	// Output:
 	// [] <nil> 0 copies 1 2
+	// 0/3 nodes are available: 2 Insufficient nvidia.com/gpu.
 	// [0 1] <nil> 1
 	// 3 false <nil>
 	// [] <nil> budget 12 16
@@ -130,6 +132,12 @@ func makeRoomForGang(proof *gang.Proof, overlay *vector.Overlay, requests *vecto
 	}
 	nodes, err = evict()
 	return nodes, last, err
+}
+
+// reasons returns what the user of a pod reads.
+func reasons(resources *vectormap.ResourceVectorMap, free *vector.Matrix, request vector.ResourceVector, rows *vector.Mask) string {
+	lacking := vector.Rejections(nil, free, request, rows) // of one pod
+	return resources.ExplainRejections(free.Rows(), lacking)
 }
 
 // node is a node as a scheduler keeps it: its generation moves on with every change.
