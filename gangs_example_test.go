@@ -72,7 +72,7 @@ func Example_gangs() {
 	fmt.Println(nodes, err, last.Reason, last.Available, last.Needed)
 	// Output:
 	// [] <nil> 0 copies 1 2
-	// 0/3 nodes are available: 2 Insufficient nvidia.com/gpu.
+	// 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
 	// [0 1] <nil> 1
 	// 3 false <nil>
 	// [] <nil> budget 12 16
