@@ -10,32 +10,24 @@ import (
 )
 
 func Example() {
-	// The schema: cpu, memory, gpu and pods are always there; GPUs are shared here,
-	// so they count in thousandths.
+	// The columns: cpu, memory, gpu and pods are always there. GPUs count in thousandths.
 	resources, err := vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	// The score: how full a node would be. It is compiled once, and bound to the nodes once.
-	load, err := scoring.CompileLoad(scoring.LoadConfig{Direction: scoring.Pack}, resources)
+	pack, err := scoring.CompileLoad(scoring.LoadConfig{Direction: scoring.Pack}, resources)
 	if err != nil {
 		log.Fatal(err)
 	}
-	nodes := resources.NewNodes() // one row per node
-	scores := scoring.Bind(load, nodes)
-
-	// resources.NodeAllocatable(nil, node, nil) makes these amounts from a corev1.Node.
-	// 1 is the node's generation: a number of yours that moves when the node changes.
+	nodes := resources.NewNodes()       // a row for each; NodeAllocatable reads a corev1.Node
+	scores := scoring.Bind(pack, nodes) // follows the nodes
 	for i, has := range []vector.ResourceVector{{64_000, 256 << 30, 0, 110}, {48_000, 128 << 30, 4_000, 110}} {
 		if _, _, err := nodes.Set(fmt.Sprint("node-", i), 1, vector.NodeAmounts{Allocatable: has}); err != nil {
 			log.Fatal(err)
 		}
 	}
-	// resources.PodRequest(nil, pod, vectormap.PodOptions{}, nil) makes these from a
-	// corev1.Pod: four cores, 16 GiB, two and a half GPUs. Which GPUs, package
-	// device/share says.
+	// Four cores, 16 GiB, two and a half GPUs; PodRequest reads a corev1.Pod.
 	pod := vector.PodAmounts{Requested: vector.ResourceVector{4_000, 16 << 30, 2_500, 1}}
-
 	for range 2 {
 		row, ok := scores.Best(pod, nil, vector.TieSeeded(42)) // fit, score, choose
 		if !ok {

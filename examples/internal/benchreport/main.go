@@ -1,14 +1,13 @@
 // Command benchreport turns the output of this project's benchmarks into the
 // tables and the picture of the documentation.
 //
-//	go test -run '^$' -bench … ./benchmarks | benchreport -tables docs/benchmarks.md -summary docs/performance.md -readme README.md
+//	go test -run '^$' -bench … ./benchmarks | benchreport -tables docs/benchmarks.md -summary docs/performance.md
 //
 // It reads the Go benchmark format from standard input, or from the file given by -in.
 // The pages have a section for each model of CPU between <!-- bench:begin --> and
 // <!-- bench:end -->; the one of the CPU that was measured is rewritten, or added, and the
-// others stay. The README names the CPU of its table in the marker, and others leave it
-// alone. A picture per CPU stands next to the summary. Of benchmarks that ran several times
-// the fastest run counts. The output depends on the input and on the Go version only. On a
+// others stay. A picture per CPU stands next to the summary. Of benchmarks that ran several
+// times the fastest run counts. The output depends on the input and on the Go version only. On a
 // terminal the results are shown as they come.
 //
 // The exit status is 1 when something fails and 2 for wrong flags.
@@ -31,8 +30,8 @@ import (
 
 // options are the flags of the command.
 type options struct {
-	in, tables, summary, readme string
-	cpu, command                string
+	in, tables, summary string
+	cpu, command        string
 }
 
 func main() {
@@ -45,7 +44,7 @@ var help = command.Help{
 	About: "Turns the output of the benchmarks into tables and a picture.",
 	Groups: []command.Group{
 		{Title: "What was measured", Example: "-in bench.txt -cpu Zen5", Flags: []string{"in", "cpu", "command"}},
-		{Title: "What it writes", Example: "-tables docs/benchmarks.md -summary docs/performance.md -readme README.md", Flags: []string{"tables", "summary", "readme"}},
+		{Title: "What it writes", Example: "-tables docs/benchmarks.md -summary docs/performance.md", Flags: []string{"tables", "summary"}},
 	},
 }
 
@@ -64,7 +63,6 @@ func parseOptions(args []string, stdout io.Writer) (o options, err error) {
 	flags.StringVar(&o.in, "in", "", "`file` with the output of the benchmarks (default: the standard input)")
 	flags.StringVar(&o.tables, "tables", "", "Markdown `file` for all tables")
 	flags.StringVar(&o.summary, "summary", "", "Markdown `file` for a short table and a picture")
-	flags.StringVar(&o.readme, "readme", "", "Markdown `file` whose table is rewritten if it names this CPU")
 	flags.StringVar(&o.cpu, "cpu", "", "`name` of the CPU (default: that of the output)")
 	flags.StringVar(&o.command, "command", "make bench", "`command` that measures, for the text")
 	return o, help.Parse(flags, args, stdout)
@@ -105,12 +103,7 @@ func run(o options) error {
 			return err
 		}
 		text := about + summaryTable(results) + fmt.Sprintf("\n![Fit by number of nodes, %s](%s)\n", cpu, filepath.Base(file))
-		if err := rewrite(o.summary, func(page string) (string, error) { return replaceSection(page, cpu, text) }); err != nil {
-			return err
-		}
-	}
-	if o.readme != "" {
-		return rewrite(o.readme, func(page string) (string, error) { return replaceTable(page, cpu, readmeTable(results)) })
+		return rewrite(o.summary, func(page string) (string, error) { return replaceSection(page, cpu, text) })
 	}
 	return nil
 }
@@ -130,7 +123,6 @@ func rewrite(file string, change func(page string) (string, error)) error {
 
 const (
 	begin   = "<!-- bench:begin -->\n"
-	beginOf = "<!-- bench:begin %s -->\n"
 	end     = "<!-- bench:end -->"
 	heading = "\n### "
 )
@@ -156,20 +148,6 @@ func replaceSection(page, cpu, text string) (string, error) {
 		sections = strings.TrimRight(earlier, "\n") + "\n" + section
 	}
 	return before + begin + "\n" + strings.TrimLeft(sections, "\n") + "\n\n" + end + after, nil
-}
-
-// replaceTable returns page with a table between the markers that name the CPU, and page
-// itself if they name another one.
-func replaceTable(page, cpu, table string) (string, error) {
-	before, rest, ok := strings.Cut(page, fmt.Sprintf(beginOf, cpu))
-	if !ok {
-		return page, nil
-	}
-	_, after, closed := strings.Cut(rest, end)
-	if !closed {
-		return "", errors.New("no <!-- bench:end -->")
-	}
-	return before + fmt.Sprintf(beginOf, cpu) + "\n" + table + "\n" + end + after, nil
 }
 
 // slug returns a name in lower case for a file.

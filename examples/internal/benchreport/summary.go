@@ -10,27 +10,26 @@ type question struct {
 	text                       string
 	benchmark, key, name, cols string
 	requested                  string // empty: all columns
-	readme                     bool
 }
 
-// questions are the lines of the summary, and of the README's table.
+// questions are the lines of the summary.
 var questions = []question{
-	{"which nodes can hold a pod (`Fit`)", "Ratio", "kernel", "Fit", "8", "", true},
-	{"64 pods at once (`FitMatrix`)", "Ratio", "kernel", "FitMatrix", "8", "", true},
-	{"how many copies of a pod each can take (`Copies`)", "Ratio", "kernel", "Copies", "8", "", true},
-	{"how full each node is (`NormalizedSum`)", "Ratio", "kernel", "NormalizedSum", "8", "", true},
-	{"its dominant share (`DominantResource`)", "Ratio", "kernel", "DominantResource", "8", "", true},
-	{"how full, by its own size (`NormalizedSumRows`)", "Ratio", "kernel", "NormalizedSumRows", "8", "", false},
-	{"the best node (`ArgMax`)", "Ratio", "kernel", "ArgMax", "1", "", false},
-	{"the 16 best (`TopK`)", "Ratio", "kernel", "TopK", "1", "", false},
-	{"Volcano's strategy fit", "ScoringRatio", "scorer", "StrategyFit", "8", "", false},
-	{"Volcano's SRA", "ScoringRatio", "scorer", "SRA", "8", "", false},
-	{"kube-scheduler's LeastAllocated", "ScoringRatio", "scorer", "LeastAllocated", "8", "", false},
-	{"kube-scheduler's BalancedAllocation", "ScoringRatio", "scorer", "Balanced", "8", "", false},
-	{"kube-scheduler's RequestedToCapacityRatio", "ScoringRatio", "scorer", "RequestedToCapacityRatio", "8", "", false},
-	{"GPU fragmentation (FGD), 8 pods", "ScoringRatio", "scorer", "Fragmentation", "8", "", false},
-	{"a decision by 4 of 8 resources: filter, strategy fit and SRA, pick", "ScoringRatio", "scorer", "Decision", "8", "4", true},
-	{"a decision by all 8", "ScoringRatio", "scorer", "Decision", "8", "", false},
+	{"which nodes can hold a pod (`Fit`)", "Ratio", "kernel", "Fit", "8", ""},
+	{"64 pods at once (`FitMatrix`)", "Ratio", "kernel", "FitMatrix", "8", ""},
+	{"how many copies of a pod each can take (`Copies`)", "Ratio", "kernel", "Copies", "8", ""},
+	{"how full each node is (`NormalizedSum`)", "Ratio", "kernel", "NormalizedSum", "8", ""},
+	{"its dominant share (`DominantResource`)", "Ratio", "kernel", "DominantResource", "8", ""},
+	{"how full, by its own size (`NormalizedSumRows`)", "Ratio", "kernel", "NormalizedSumRows", "8", ""},
+	{"the best node (`ArgMax`)", "Ratio", "kernel", "ArgMax", "1", ""},
+	{"the 16 best (`TopK`)", "Ratio", "kernel", "TopK", "1", ""},
+	{"Volcano's strategy fit", "ScoringRatio", "scorer", "StrategyFit", "8", ""},
+	{"Volcano's SRA", "ScoringRatio", "scorer", "SRA", "8", ""},
+	{"kube-scheduler's LeastAllocated", "ScoringRatio", "scorer", "LeastAllocated", "8", ""},
+	{"kube-scheduler's BalancedAllocation", "ScoringRatio", "scorer", "Balanced", "8", ""},
+	{"kube-scheduler's RequestedToCapacityRatio", "ScoringRatio", "scorer", "RequestedToCapacityRatio", "8", ""},
+	{"GPU fragmentation (FGD), 8 pods", "ScoringRatio", "scorer", "Fragmentation", "8", ""},
+	{"a decision by 4 of 8 resources: filter, strategy fit and SRA, pick", "ScoringRatio", "scorer", "Decision", "8", "4"},
+	{"a decision by all 8", "ScoringRatio", "scorer", "Decision", "8", ""},
 }
 
 // scenario is the line of the scenario filter, which has no implementations.
@@ -77,27 +76,6 @@ func summaryTable(all *results) string {
 			line = append(line, "–")
 		}
 		cells(&b, line...)
-	}
-	return b.String()
-}
-
-// readmeTable answers the questions of the README by the fastest implementation.
-func readmeTable(all *results) string {
-	var b strings.Builder
-	quote := newQuoting(all)
-	tableHead(&b, "5,000 nodes × 8 resources, one core", "loop over node vectors", "resvec", "times as fast")
-	for _, q := range questions {
-		if found := q.rows(all); q.readme && len(found) > 0 {
-			r := found[0]
-			ratio := times(r.per(kernelTime, rowLoopTime), quote.rowLoop)
-			if q.name == "Decision" {
-				ratio += " (" + times(r.per(kernelTime, structMapTime), quote.structMap) + " against structs with maps)"
-			}
-			cells(&b, q.text, duration(r.rowLoopCall()), duration(r.value(callTime)), ratio)
-		}
-	}
-	for _, r := range scenarioRows(all) {
-		cells(&b, scenario, duration(r.value(rowLoopCallTime)), duration(r.value(callTime)), times(r.per(callTime, rowLoopCallTime), true))
 	}
 	return b.String()
 }

@@ -177,7 +177,7 @@ func detailTable(b *strings.Builder, title, key string, rows []row, quote quotin
 		names = append(names, implName(impl))
 	}
 	header(b, title+" at 5,000 nodes, ns per node (times as fast as the row loop)",
-		append(names, "row loop", "structs", "against structs", "of roof", "allocations (bytes) per call: resvec", "row loop", "structs")...)
+		append(names, "row loop", "structs", "against structs", "of roof", "allocations (bytes) per call")...)
 	for _, name := range operationNames(rows, key) {
 		line, best := []string{name}, row{}
 		for _, impl := range impls {
@@ -194,8 +194,7 @@ func detailTable(b *strings.Builder, title, key string, rows []row, quote quotin
 		}
 		cells(b, append(line, number(best.value(rowLoopTime)), number(best.value(structMapTime)),
 			times(best.per(kernelTime, structMapTime), quote.structMap), number(best.per(kernelTime, roofTime)),
-			best.allocated("allocs/call", "B/call"), best.allocated("rowloop-allocs/call", "rowloop-B/call"),
-			best.allocated("structmap-allocs/call", "structmap-B/call"))...)
+			best.allocated("allocs/call", "B/call"))...)
 	}
 	b.WriteByte('\n')
 }
