@@ -15,7 +15,7 @@ import (
 func TestDocs(t *testing.T) {
 	for document, sources := range map[string][]string{
 		"README.md":         {"example_test.go"},
-		"docs/migration.md": {"internal/repotest/migration_test.go", "internal/repotest/shims_test.go", "benchmarks/peers/k36/shim_test.go", "benchmarks/peers/k35/koordinator/shim_test.go"},
+		"docs/migration.md": {"internal/repotest/migration_test.go"},
 		"docs/scoring.md":   {"scoring_example_test.go"},
 		"docs/transform.md": {"transform/example_test.go"},
 		"docs/device.md":    {"device/share/guide_example_test.go"},

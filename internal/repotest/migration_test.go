@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The functions below are the code of docs/migration.md; TestDocs keeps the two
-// the same. Example_migration runs them one after the other.
+// The functions below are the steps of docs/migration.md, which shows some of them;
+// TestDocs keeps these the same. Example_migration runs all of them.
 
 func buildMap(nodes []*corev1.Node, pods []*corev1.Pod) (*vectormap.ResourceVectorMap, error) {
 	b := vectormap.NewBuilder(vectormap.Milli("nvidia.com/gpu"))

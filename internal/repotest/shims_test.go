@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The types and functions of this file that are no tests are the code of
-// docs/migration.md; TestDocs keeps the two the same.
+// The types and functions of this file that are no tests are adapters to KAI-Scheduler and
+// Volcano, to which docs/migration.md links.
 
 // kaiVector is KAI's ResourceVector: its methods have the same names here.
 type kaiVector = vector.ResourceVector

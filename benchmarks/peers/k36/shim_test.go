@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/kueue/pkg/workload"
 )
 
-// The functions below are the code of docs/migration.md; TestDocs of the root module
-// keeps the two the same. TestTransform compares them with NewInfo.
+// The functions below are an adapter to Kueue, to which docs/migration.md links.
+// TestTransform compares them with NewInfo.
 
 // kueueRules compiles the rules of Kueue's configuration, once.
 func kueueRules(rules []config.ResourceTransformation, excluded []string) (*transform.Transformation, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/resvec/resvec/device/share"
 )
 
-// The type deviceScorer and its functions are the code of docs/migration.md; TestDocs of
-// the root module keeps the two the same.
+// The type deviceScorer and its functions are an adapter to Koordinator, to which
+// docs/migration.md links.
 
 // deviceScorer has the methods of the resourceAllocationScorer of DeviceShare.
 type deviceScorer struct{ scorer *share.Scorer }
