@@ -22,6 +22,15 @@ func (d *Domains) len() int {
 	return max(len(d.Offsets)-1, 0)
 }
 
+// rows returns how many rows d knows of: one more than the last.
+func (d *Domains) rows() int {
+	rows := int32(0)
+	for _, r := range d.Rows {
+		rows = max(rows, r+1)
+	}
+	return int(rows)
+}
+
 // check panics unless d is sets of rows below rows.
 func (d *Domains) check(rows int) {
 	if _, ok := kernel.Groups(d.Offsets, len(d.Rows)); !ok {

@@ -62,7 +62,7 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 		})
 	}
 	why, domain, infeasible := p.InfeasibleIn(c.free, c.requests, c.rows, d)
-	checkNearest(fail, other, c.free, c.requests, masks, why, domain, infeasible, first(c.free))
+	checkNearest(fail, other, c.free, c.requests, masks, c.spread, why, domain, infeasible, first(c.free))
 
 	place := func(free *vector.Matrix) ([]int32, int) {
 		for k, m := range masks {
@@ -88,7 +88,7 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 		if got.Feasible || got.Prefix != -1 || got.LowerBound != len(c.victims.Rows)+1 || taken != len(c.victims.Rows) {
 			fail("infeasible to the end: %+v", got)
 		}
-		checkNearest(fail, other, all, c.requests, masks, got.Infeasible, got.Domain, true, -1)
+		checkNearest(fail, other, all, c.requests, masks, c.spread, got.Infeasible, got.Domain, true, -1)
 		return
 	}
 	if got.LowerBound != bound || got.Infeasible.Reason != gang.NotProved {
@@ -124,7 +124,7 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 }
 
 // checkNearest compares an answer about all sets with the answers for each.
-func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vector.Matrix, masks []*vector.Mask, why gang.Infeasibility, domain int, infeasible bool, first int) {
+func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vector.Matrix, masks []*vector.Mask, spread gang.Spread, why gang.Infeasibility, domain int, infeasible bool, first int) {
 	if infeasible != (first < 0) || !infeasible && (domain != first || why != gang.Infeasibility{}) {
 		fail("%v, %d, %+v; the first set that is not infeasible is %d", infeasible, domain, why, first)
 	}
@@ -142,7 +142,7 @@ func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vec
 	}
 	for k, m := range masks {
 		if goldenIdentical := newGoldenGang(requests); goldenIdentical.identical {
-			most := func(m *vector.Mask) int64 { return vector.SumCopies(free, goldenIdentical.requested[0], m) }
+			most := func(m *vector.Mask) int64 { return goldenPlaces(spread, free, goldenIdentical.requested[0], m) }
 			if here, there := most(m), most(masks[domain]); here > there || here == there && k < domain {
 				fail("set %d with %d places is closest, and %d has %d", domain, there, k, here)
 			}

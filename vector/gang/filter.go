@@ -85,7 +85,7 @@ func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix,
 		*s = search{packer: p}
 		s.yield = s.victim
 	}
-	p.bounds.take(&p.gang)
+	p.bounds.take(&p.gang, &p.spread)
 	s.overlay = o
 	s.begin(free)
 	defer o.Rollback(o.Mark()) // also when victims panics

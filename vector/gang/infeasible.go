@@ -36,9 +36,14 @@ const (
 	// InfeasibleBudget: a [Proof] has released enough of a resource, but no victims that
 	// [Budgets] permit are enough.
 	InfeasibleBudget
+
+	// InfeasibleSpread: there would be places enough, but the sets of a [Spread] take too
+	// few members. The numbers are as for InfeasibleCopies and InfeasibleLeader. Member is
+	// -1 for the members together, which need more than all sets take.
+	InfeasibleSpread
 )
 
-var infeasibleReasons = [...]string{"not proved", "aggregate", "member", "copies", "leader", "budget"}
+var infeasibleReasons = [...]string{"not proved", "aggregate", "member", "copies", "leader", "budget", "spread"}
 
 // String returns the reason in a word or two.
 func (r Reason) String() string {
@@ -75,6 +80,7 @@ type Infeasibility struct {
 // Packer fills for every call.
 type bounds struct {
 	gang      *gang
+	spread    *spread
 	slack     float64    // factor for requests whose sums may be rounded
 	sums      []float64  // per column: what the members request
 	needed    []float64  // per column: least sum of free amounts; 0 is no condition
@@ -99,9 +105,9 @@ func (b *bounds) request(c int) vector.ResourceVector {
 	return b.requests[c*cols:][:cols:cols]
 }
 
-// take derives the conditions from g.
-func (b *bounds) take(g *gang) {
-	b.gang = g
+// take derives the conditions from g, whose members s keeps apart.
+func (b *bounds) take(g *gang, s *spread) {
+	b.gang, b.spread = g, s
 	b.counts, b.requests = b.counts[:0], b.requests[:0]
 	b.sums, b.needed = resized(b.sums, g.cols), resized(b.needed, g.cols)
 	b.slack = 1 - float64(g.members+2)/(1<<51)
@@ -115,6 +121,11 @@ func (b *bounds) take(g *gang) {
 			sum *= b.slack
 		}
 		b.needed[j] = sum
+	}
+	if s.on && !g.identical() { // a copy of nothing takes no room: that counts what the sets take
+		b.least = resized(b.least, g.cols)
+		clear(b.least)
+		b.append(int64(g.members), -1, -1, b.least)
 	}
 	chosen := evenly{of: len(g.first), most: mostCompared}
 	for k, need := range g.count {
@@ -279,15 +290,24 @@ func (b *bounds) fails(c int, free *vector.Matrix, selected []uint64) (why Infea
 	}
 	if c -= len(b.needed); c < len(b.counts) {
 		places := b.places(free, selected, c)
-		if places >= b.counts[c].need {
+		need := b.counts[c].need
+		if places >= need {
 			return why, false
 		}
-		return b.shortOfPlaces(c, places, func(j int) float64 {
+		together := places
+		if b.spread.on {
+			together = copiesUpTo(free, selected, b.request(c), need, need)
+		}
+		return b.shortOfPlaces(c, places, together, func(j int) float64 {
 			return kernel.Max(free.Column(j), selected)
 		}), true
 	}
 	places, gain := b.leading.count(free, selected)
-	return b.leading.shortOf(places, gain)
+	if why, fails = b.leading.shortOf(places, gain); fails || !b.spread.on {
+		return why, fails
+	}
+	why, fails = b.leading.shortOf(b.spread.countLeader(&b.leading, free, selected))
+	return why.apart(), fails
 }
 
 // surplus returns the sum of the positive amounts in column j of the selected
@@ -319,17 +339,24 @@ func (b *bounds) shortOf(j int, surplus *exactSum) Infeasibility {
 // rows. It stops counting when there are enough.
 func (b *bounds) places(free *vector.Matrix, selected []uint64, c int) int64 {
 	need := b.counts[c].need
+	if b.spread.on {
+		return b.spread.places(free, selected, b.request(c), need)
+	}
 	return copiesUpTo(free, selected, b.request(c), need, need)
 }
 
-// shortOfPlaces explains that the count with index c found only so many places.
-// best returns the greatest amount of a column on the selected rows.
-func (b *bounds) shortOfPlaces(c int, places int64, best func(j int) float64) Infeasibility {
+// shortOfPlaces explains that the count with index c found only so many places, and so many
+// where members may be together. best returns the greatest amount of a column on the
+// selected rows.
+func (b *bounds) shortOfPlaces(c int, places, together int64, best func(j int) float64) Infeasibility {
 	why := Infeasibility{
 		Reason: InfeasibleCopies, Column: int(b.counts[c].column), Member: int(b.counts[c].member),
 		Needed: float64(b.counts[c].need), Available: float64(places),
 	}
-	if places > 0 || why.Member < 0 {
+	if together >= b.counts[c].need {
+		return why.apart()
+	}
+	if why.Available = float64(together); together > 0 || why.Member < 0 {
 		return why
 	}
 	why.Reason, why.Needed = InfeasibleMember, 1
@@ -341,6 +368,14 @@ func (b *bounds) shortOfPlaces(c int, places int64, best func(j int) float64) In
 			why.Column, why.Needed, why.Available = j, x, best
 			break
 		}
+	}
+	return why
+}
+
+// apart returns why with the reason that members have to be apart.
+func (why Infeasibility) apart() Infeasibility {
+	if why.Reason != NotProved {
+		why.Reason = InfeasibleSpread
 	}
 	return why
 }

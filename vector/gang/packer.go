@@ -68,7 +68,8 @@ const (
 // [vector.ResourceVector.CopiesFit] says. A gang of two different requests, one of them
 // of one member, has a leader (of two members it is the first): its row holds as
 // many workers as fit into what it leaves, other rows as many as fit. All three
-// rules are the same for whole numbers whose sum is below 2^53.
+// rules are the same for whole numbers whose sum is below 2^53. [Packer.Spread] keeps
+// members apart.
 //
 // A Packer is its options and scratch memory, so that its methods do not
 // allocate once the scratch has grown. The zero value has the zero options. It
@@ -83,6 +84,7 @@ type Packer struct {
 	gang     gang
 	leading  leading
 	sets     rowSets
+	spread   spread
 	bounds   bounds
 	progress progress
 
@@ -95,6 +97,7 @@ type Packer struct {
 	touched []int32               // rows that hold a member
 	left    []float64             // per touched row: the amounts left, one per column
 	copies  []int64               // per touched row: the copies left, when members are counted
+	inSet   []int64               // per set of the Spread: members; 0 between two placements
 	row     vector.ResourceVector // scratch: one row of free
 	ahead   int                   // the leader's row, -1 without one
 
@@ -138,7 +141,7 @@ func (p *Packer) Place(dst []int32, free, requests *vector.Matrix, rows *vector.
 // is none. The time is linear in the rows of the sets that it looks at.
 func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (placement []int32, domain int) {
 	p.prepare(free, requests, rows, domains)
-	p.bounds.take(&p.gang)
+	p.bounds.take(&p.gang, &p.spread)
 	p.progress.start(&p.bounds, free, &p.sets)
 	surveyed := false
 	for d := range p.sets.n {
@@ -173,6 +176,9 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 //     and for every resource and amount of it, at least as many copies of the
 //     least request as there are members that request that amount or more.
 //
+// With a [Spread], copies count only as far as the sets take them, and all sets together
+// have to take as many members as there are.
+//
 // In a gang of more than 32 different requests the last condition is tested for
 // 32 of them and 32 amounts of each resource, evenly spaced by rank, and each of
 // the other requests is counted against the members that request the same. So the
@@ -187,7 +193,7 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 // a valid placement; docs/proofs.md has the proofs.
 func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (why Infeasibility, infeasible bool) {
 	p.take(free, requests, rows, nil)
-	p.bounds.take(&p.gang)
+	p.bounds.take(&p.gang, &p.spread)
 	why, infeasible = p.bounds.why(free, p.sets.selected)
 	p.proofs.note(infeasible)
 	return why, infeasible
@@ -204,7 +210,7 @@ func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (w
 // domain is -1 when there is none.
 func (p *Packer) InfeasibleIn(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
 	p.take(free, requests, rows, domains)
-	p.bounds.take(&p.gang)
+	p.bounds.take(&p.gang, &p.spread)
 	p.progress.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
 		if p.progress.advance(d); p.progress.isOpen(d) {
@@ -221,6 +227,7 @@ func (p *Packer) InfeasibleIn(free, requests *vector.Matrix, rows *vector.Mask, 
 func (p *Packer) take(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) {
 	checkSame(free, requests)
 	p.sets.take(domains, selection(rows, free.Rows()), free.Rows())
+	p.spread.over(free.Rows())
 	p.gang.take(requests)
 }
 
@@ -297,11 +304,27 @@ func (p *Packer) survey(free *vector.Matrix) {
 		p.slots = make([]int32, free.Rows())
 	}
 	p.touched = p.touched[:0]
+	if p.spread.on {
+		p.surveySets(free.Rows())
+	}
 	if p.options.bestFit() {
 		p.scores = resized(p.scores, free.Rows())
 		vector.NormalizedSum(p.scores, free, p.options.Total)
 		for i, x := range p.scores {
 			p.scores[i] = numberOrInf(x)
+		}
+	}
+}
+
+// surveySets takes the rows of full sets out of the rows that fit.
+func (p *Packer) surveySets(rows int) {
+	p.inSet = resized(p.inSet, p.spread.sets)
+	clear(p.inSet)
+	for r := range rows {
+		if p.spread.roomIn(p.spread.set(r)) == 0 {
+			for k := range p.fits {
+				p.fits[k].Clear(r)
+			}
 		}
 	}
 }
@@ -339,6 +362,9 @@ func (p *Packer) start(d int) {
 func (p *Packer) end(free *vector.Matrix, d int) {
 	for _, r := range p.touched {
 		p.slots[r] = 0
+		if p.spread.on {
+			p.inSet[p.spread.set(int(r))] = 0
+		}
 		if p.options.bestFit() {
 			p.row = free.Row(p.row, int(r))
 			p.scores[r] = numberOrInf(p.row.NormalizedSum(p.options.Total))
@@ -370,12 +396,16 @@ func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
 		return true
 	}
 	l := &p.leading
-	places := l.placesIn(free, &p.sets, d)
+	places := p.placesIn(free, d)
 	if places < l.workers {
 		return false
 	}
 	leaves := func(r int) bool {
 		_, gain := l.on(free, r)
+		if p.spread.on {
+			set := p.spread.set(r)
+			gain = p.spread.gain(set, p.spread.sums[set], gain)
+		}
 		return float64(places)+gain >= float64(l.workers)
 	}
 	k := p.gang.kind[l.leader]
@@ -388,7 +418,7 @@ func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
 		if leaves(r) {
 			p.ahead = r
 			dst[l.leader] = int32(r)
-			p.takeLeft(p.slot(r, free, l.counter.request), r, l.request)
+			p.put(p.slot(r, free, l.counter.request), r, l.request)
 			return true
 		}
 		reposition(p.options.BestFit, cursor)
@@ -401,6 +431,26 @@ func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
 			}
 		}
 	}
+}
+
+// placesIn returns how many workers set d holds. With a Spread it keeps how many its sets do.
+func (p *Packer) placesIn(free *vector.Matrix, d int) (places int64) {
+	l, s := &p.leading, &p.spread
+	if !s.on {
+		return l.placesIn(free, &p.sets, d)
+	}
+	s.sums = resized(s.sums, s.sets)
+	p.sets.each(d, free.Rows(), func(r int) bool { // few of many sets are in a set of Domains
+		s.sums[s.set(r)] = 0
+		return true
+	})
+	p.sets.each(d, free.Rows(), func(r int) bool {
+		set, copies := s.set(r), l.counter.on(free, r)
+		places += s.change(set, s.sums[set], s.sums[set]+copies)
+		s.sums[set] += copies
+		return true
+	})
+	return places
 }
 
 // patience is how many of the best rows are tried for a leader before all are. Mostly the
@@ -493,12 +543,12 @@ func (p *Packer) occupy(r int, i int32, free *vector.Matrix) bool {
 	} else if !request.FitsIn(p.leftOn(slot)) {
 		return false
 	}
-	p.takeLeft(slot, r, request)
+	p.put(slot, r, request)
 	return true
 }
 
-// takeLeft takes a request from what is left on a touched row.
-func (p *Packer) takeLeft(slot, r int, request vector.ResourceVector) {
+// put takes a request from what is left on a touched row, and from the room of its set.
+func (p *Packer) put(slot, r int, request vector.ResourceVector) {
 	left := p.leftOn(slot)
 	for j, x := range request {
 		if x > 0 {
@@ -508,6 +558,18 @@ func (p *Packer) takeLeft(slot, r int, request vector.ResourceVector) {
 	if p.options.bestFit() {
 		p.scores[r] = numberOrInf(left.NormalizedSum(p.options.Total))
 	}
+	if !p.spread.on {
+		return
+	}
+	set := p.spread.set(r)
+	if p.inSet[set]++; p.inSet[set] < p.spread.roomIn(set) {
+		return
+	}
+	p.spread.each(set, func(r int) { // now, and not one by one when they are chosen
+		for k := range p.masks {
+			p.masks[k].Clear(r)
+		}
+	})
 }
 
 // slot returns the place of row r in the lists of touched rows, where it adds

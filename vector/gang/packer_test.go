@@ -24,11 +24,19 @@ func goldenFits(free, requests *vector.Matrix, rows *vector.Mask, placement []in
 	return newGoldenGang(requests).fits(free, rows, placement)
 }
 
+// golden returns the gang of c.
+func (c *packCase) golden() goldenGang {
+	g := newGoldenGang(c.requests)
+	g.spread = c.spread
+	return g
+}
+
 // goldenGang is a gang, read for the golden models.
 type goldenGang struct {
 	requested []vec // per member: its positive amounts
 	leader    int   // the only one of its kind among members that are alike, or -1
 	identical bool
+	spread    gang.Spread
 }
 
 func newGoldenGang(requests *vector.Matrix) goldenGang {
@@ -78,6 +86,9 @@ func (g goldenGang) fits(free *vector.Matrix, rows *vector.Mask, placement []int
 			return false
 		}
 	}
+	if !goldenApart(g.spread, placement) {
+		return false
+	}
 	for r := range free.Rows() {
 		room, sum := free.Row(nil, r), make(vec, free.Cols())
 		var worker vec
@@ -109,12 +120,15 @@ func (g goldenGang) fits(free *vector.Matrix, rows *vector.Mask, placement []int
 
 // goldenPlaceable tries every placement.
 func goldenPlaceable(free, requests *vector.Matrix, rows *vector.Mask) bool {
-	golden := newGoldenGang(requests)
-	placement := make([]int32, requests.Rows())
+	return newGoldenGang(requests).placeable(free, rows)
+}
+
+func (g goldenGang) placeable(free *vector.Matrix, rows *vector.Mask) bool {
+	placement := make([]int32, len(g.requested))
 	var try func(i int) bool
 	try = func(i int) bool {
 		if i == len(placement) {
-			return golden.fits(free, rows, placement)
+			return g.fits(free, rows, placement)
 		}
 		for r := range free.Rows() {
 			placement[i] = int32(r)
@@ -196,6 +210,7 @@ type packCase struct {
 	free, requests *vector.Matrix
 	rows           *vector.Mask
 	victims        victimList
+	spread         gang.Spread
 }
 
 // amountKinds are the numbers that small instances are made of. Scaling keeps
@@ -302,10 +317,11 @@ func checkCase(t testing.TB, p *gang.Packer, linear bool, c packCase) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nvictims %v of %v", append(args,
-			contents(c.free), contents(c.requests), c.rows, contents(c.victims.Amounts), c.victims.Rows)...)
+		t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nvictims %v of %v\nspread %+v", append(args,
+			contents(c.free), contents(c.requests), c.rows, contents(c.victims.Amounts), c.victims.Rows, c.spread)...)
 	}
-	possible := goldenPlaceable(c.free, c.requests, c.rows)
+	golden := c.golden()
+	possible := golden.placeable(c.free, c.rows)
 	why, infeasible := p.Infeasible(c.free, c.requests, c.rows)
 	if infeasible && possible {
 		fail("rejects a gang that fits: %+v", why)
@@ -314,7 +330,7 @@ func checkCase(t testing.TB, p *gang.Packer, linear bool, c packCase) {
 		fail("Infeasible says %v with %+v", infeasible, why)
 	}
 	placement, ok := p.Place(nil, c.free, c.requests, c.rows)
-	if ok && !goldenFits(c.free, c.requests, c.rows, placement) {
+	if ok && !golden.fits(c.free, c.rows, placement) {
 		fail("invalid placement %v", placement)
 	}
 	if goldenCounted(c.requests) && (ok != possible || infeasible == possible) {
@@ -335,7 +351,8 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 			fail("the overlay is not rolled back in column %d", j)
 		}
 	}
-	possible := func(after *vector.Matrix) bool { return goldenPlaceable(after, c.requests, c.rows) }
+	golden := c.golden()
+	possible := func(after *vector.Matrix) bool { return golden.placeable(after, c.rows) }
 	least := goldenPrefix(c.free, c.victims, possible)
 	if least >= 0 && got.LowerBound > least {
 		fail("lower bound %d, but %d victims are enough", got.LowerBound, least)
@@ -361,7 +378,7 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 	}
 	if got.Feasible {
 		after := released(c.free, c.victims, got.Prefix)
-		if !goldenFits(after, c.requests, c.rows, got.Placement) {
+		if !golden.fits(after, c.rows, got.Placement) {
 			fail("prefix %d: invalid placement %v", got.Prefix, got.Placement)
 		}
 		if got.Prefix > got.LowerBound && places(got.Prefix-1) {
@@ -945,7 +962,7 @@ func TestPackerPanics(t *testing.T) {
 }
 
 func TestInfeasibleReasonString(t *testing.T) {
-	for reason, want := range []string{"not proved", "aggregate", "member", "copies", "leader", "budget", "undefined"} {
+	for reason, want := range []string{"not proved", "aggregate", "member", "copies", "leader", "budget", "spread", "undefined"} {
 		if got := gang.Reason(reason).String(); got != want {
 			t.Errorf("%d: %q, want %q", reason, got, want)
 		}

@@ -1,6 +1,10 @@
 package gang
 
-import "github.com/resvec/resvec/vector"
+import (
+	"slices"
+
+	"github.com/resvec/resvec/vector"
+)
 
 // progress follows the necessary conditions of a gang while victims are released, for
 // each of many row sets. Free amounts only grow, so that a condition that holds
@@ -19,6 +23,13 @@ type progress struct {
 	open     int          // sets in which every condition holds
 	before   []float64    // per set of one row: see leaving
 	only     vector.Mask  // one set
+
+	// With a Spread: the parts of its sets within each set. A part is known by its first element
+	// in Domains.Rows, or by the set of the Spread where there is one set of every row.
+	spread *spread
+	parts  []int32 // per element of Domains.Rows: its part
+	inPart []int64 // per part: the copies that the condition counts
+	last   []int32 // per set of the Spread: its last part; scratch
 }
 
 // waiting is where one set is.
@@ -48,6 +59,78 @@ func (c *progress) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 	for d := range c.at {
 		c.at[d] = waiting{condition: int32(b.firstToFollow())}
 	}
+	if c.spread = b.spread; c.spread.on {
+		c.findParts()
+	}
+}
+
+// findParts finds the parts: each pair of sets would be too much memory, and most have no
+// row in common.
+func (c *progress) findParts() {
+	if c.sets.whole() {
+		c.inPart = resized(c.inPart, c.spread.sets)
+		return
+	}
+	rows := c.sets.domains.Rows
+	c.parts, c.inPart = resized(c.parts, len(rows)), resized(c.inPart, len(rows))
+	c.last = resized(c.last, c.spread.sets)
+	for set := range c.last {
+		c.last[set] = -1
+	}
+	for d := range c.sets.n {
+		first := c.sets.domains.Offsets[d]
+		for k, r := range c.sets.rowsOf(d) {
+			part := &c.last[c.spread.set(int(r))]
+			if *part < first {
+				*part = first + int32(k)
+			}
+			c.parts[int(first)+k] = *part
+		}
+	}
+}
+
+// part returns the part of row r in set d.
+func (c *progress) part(d, r int) int {
+	if c.sets.whole() {
+		return c.spread.set(r)
+	}
+	k, _ := slices.BinarySearch(c.sets.rowsOf(d), int32(r))
+	return int(c.parts[int(c.sets.domains.Offsets[d])+k])
+}
+
+// grewBy adds copies to the part of row r in set d, and returns how many of them have a
+// place: all without a Spread.
+func (c *progress) grewBy(d, r int, copies int64) (places int64) {
+	if !c.spread.on {
+		return copies
+	}
+	part := c.part(d, r)
+	was := c.inPart[part]
+	c.inPart[part] += copies
+	return c.spread.change(c.spread.set(r), was, was+copies)
+}
+
+// placesApart counts the places in set d, where a row has so many copies.
+func (c *progress) placesApart(d int, copies func(r int) int64) (places int64) {
+	if c.sets.whole() {
+		clear(c.inPart)
+	} else {
+		clear(c.inPart[c.sets.domains.Offsets[d]:c.sets.domains.Offsets[d+1]])
+	}
+	c.sets.each(d, c.free.Rows(), func(r int) bool {
+		places += c.grewBy(d, r, copies(r))
+		return true
+	})
+	return places
+}
+
+// gain returns how many more workers set d holds with the leader on row r.
+func (c *progress) gain(d, r int) float64 {
+	_, gain := c.bounds.leading.on(c.free, r)
+	if c.spread.on {
+		gain = c.spread.gain(c.spread.set(r), c.inPart[c.part(d, r)], gain)
+	}
+	return gain
 }
 
 // firstToFollow returns the condition to start with. Where members are counted, the
@@ -101,7 +184,11 @@ func (c *progress) look(d, condition int) bool {
 		return w.places >= c.bounds.counts[k].need
 	}
 	l := &c.bounds.leading
-	w.places, w.known = l.placesIn(c.free, c.sets, d), false
+	if w.known = false; c.spread.on {
+		w.places = c.placesApart(d, func(r int) int64 { return l.counter.on(c.free, r) })
+	} else {
+		w.places = l.placesIn(c.free, c.sets, d)
+	}
 	return c.leaderFits(d, l)
 }
 
@@ -134,13 +221,23 @@ func (c *progress) places(d, k int) int64 {
 		for r := range c.memoOf {
 			c.memoOf[r] = int32(k)
 		}
-		return copiesInto(c.memo, c.free, c.sets.selected, c.bounds.request(k), need)
+		places := copiesInto(c.memo, c.free, c.sets.selected, c.bounds.request(k), need)
+		if c.spread.on {
+			places = c.spread.sum(c.inPart, c.memo)
+		}
+		return places
+	}
+	count := func(r int) int64 { // the memo may be from before the row grew
+		c.memo[r], c.memoOf[r] = int32(c.counters[k].on(c.free, r)), int32(k)
+		return int64(c.memo[r])
+	}
+	if c.spread.on {
+		return c.placesApart(d, count)
 	}
 	var sum int64
 	for _, r := range c.sets.rowsOf(d) {
 		if c.sets.eligible(int(r)) {
-			c.memo[r], c.memoOf[r] = int32(c.counters[k].on(c.free, int(r))), int32(k)
-			sum += int64(c.memo[r])
+			sum += count(int(r))
 		}
 	}
 	return sum
@@ -167,7 +264,7 @@ func (c *progress) leaderFits(d int, l *leading) bool {
 
 		w.gain, w.best, w.known = noLeader, -1, true
 		c.sets.each(d, c.free.Rows(), func(r int) bool {
-			if _, gain := l.on(c.free, r); gain > w.gain {
+			if gain := c.gain(d, r); gain > w.gain {
 				w.gain, w.best = gain, int32(r)
 			}
 			return float64(w.places)+w.gain < float64(l.workers)
@@ -252,14 +349,16 @@ func (c *progress) grewIn(d, r int, before float64) bool {
 	case k < len(c.bounds.counts):
 		places := c.counters[k].on(c.free, r)
 		c.memo[r], c.memoOf[r] = int32(places), int32(k)
-		w.places += places - int64(before)
+		w.places += c.grewBy(d, r, places-int64(before))
 		return w.places >= c.bounds.counts[k].need
 	}
 	l := &c.bounds.leading
 	places, gain := l.on(c.free, r)
-	w.places += places - int64(before)
+	w.places += c.grewBy(d, r, places-int64(before))
 	switch {
 	case !w.known:
+	case c.spread.on: // the gain has changed on other rows, too
+		w.known = false
 	case gain >= w.gain:
 		w.gain, w.best = gain, int32(r)
 	case int(w.best) == r: // more room for workers can mean a greater loss to the leader
@@ -293,11 +392,9 @@ func (c *progress) has(d int) float64 {
 	case k < len(c.bounds.counts):
 		return float64(w.places)
 	}
-	l := &c.bounds.leading
 	gain := noLeader // of all rows: what leaderFits keeps is the first that was enough
 	c.sets.each(d, c.free.Rows(), func(r int) bool {
-		_, here := l.on(c.free, r)
-		gain = max(gain, here)
+		gain = max(gain, c.gain(d, r))
 		return true
 	})
 	return max(float64(w.places)+gain, 0)

@@ -36,6 +36,7 @@ type Proof struct {
 
 	gang   gang
 	bounds bounds
+	spread spread
 	budget budget
 
 	counter rowCounter
@@ -58,6 +59,8 @@ type known struct {
 	upTo   uint64  // it covers the changes up to this version of the matrix
 	places []int32 // per row: copies, at most those needed; 0 where not selected
 	sum    int64   // of places
+	inSet  []int64 // per set of the Spread: of places
+	apart  int64   // how many places the sets take; sum without a Spread
 }
 
 // columnSum is what the rows contribute to the sum of a column.
@@ -88,12 +91,19 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	p.start.CopyFrom(free) // Take allows as much below zero as there was
 	p.began = p.overlay.Matrix().Version()
 	p.gang.take(requests)
-	p.bounds.take(&p.gang)
+	p.spread.on = false
 	p.budget.end()
 	p.sums, p.best = grown(p.sums, free.Cols()), grown(p.best, free.Cols())
 	for j := range p.best {
 		p.best[j].kept = false
 	}
+	p.takeBounds()
+}
+
+// takeBounds derives the conditions, of which p then knows nothing.
+func (p *Proof) takeBounds() {
+	p.spread.over(p.overlay.Matrix().Rows())
+	p.bounds.take(&p.gang, &p.spread)
 	p.forget()
 }
 
@@ -328,14 +338,36 @@ func (p *Proof) placesSuffice(c int, k *known) bool {
 	if all {
 		k.places = resized(k.places, free.Rows())
 		k.sum = copiesInto(k.places, free, p.selected, p.counter.request, need)
+		k.apart = p.placesApart(k)
 	}
 	for _, r := range rows {
-		places := p.counter.on(free, int(r))
-		k.sum += places - int64(k.places[r])
-		k.places[r] = int32(places)
+		p.setPlaces(k, int(r), p.counter.on(free, int(r)))
 	}
 	k.kept, k.upTo = true, p.overlay.Matrix().Version()
-	return k.sum >= need
+	return k.apart >= need
+}
+
+// placesApart returns how many of all places the sets of the Spread take.
+func (p *Proof) placesApart(k *known) int64 {
+	if !p.spread.on {
+		return k.sum
+	}
+	k.inSet = resized(k.inSet, p.spread.sets)
+	return p.spread.sum(k.inSet, k.places)
+}
+
+// setPlaces sets the places on row r.
+func (p *Proof) setPlaces(k *known, r int, places int64) {
+	change := places - int64(k.places[r])
+	k.places[r] = int32(places)
+	k.sum += change
+	if p.spread.on {
+		set := p.spread.set(r)
+		was := k.inSet[set]
+		k.inSet[set] += change
+		change = p.spread.change(set, was, was+change)
+	}
+	k.apart += change
 }
 
 // leaderFits is holds for the leader. The gains of all rows are kept, since a victim that
@@ -355,16 +387,33 @@ func (p *Proof) leaderFits(k *known) bool {
 			k.places[r], p.gains[r] = int32(places), gain
 		}
 		p.gain.take(p.gains, nil)
+		k.apart = p.placesApart(k)
 	}
 	for _, r := range rows {
 		places, gain := l.on(free, int(r))
-		k.sum += places - int64(k.places[r])
-		k.places[r], p.gains[r] = int32(places), gain
+		p.setPlaces(k, int(r), places)
+		p.gains[r] = gain
 		p.gain.changed(p.gains, nil, int(r))
 	}
 	k.kept, k.upTo = true, p.overlay.Matrix().Version()
 	_, short := l.shortOf(k.sum, p.gain.top())
+	if !short && p.spread.on {
+		_, short = l.shortOf(k.apart, p.gainApart(k))
+	}
 	return !short
+}
+
+// gainApart is the best gain where the sets of the Spread take no more than their room. A set
+// that changes changes it for all its rows, so all are looked at, until one suffices.
+func (p *Proof) gainApart(k *known) float64 {
+	best, need := noLeader, float64(p.bounds.leading.workers-k.apart)
+	for r, gain := range p.gains {
+		set := p.spread.set(r)
+		if best = max(best, p.spread.gain(set, k.inSet[set], gain)); best >= need {
+			break
+		}
+	}
+	return best
 }
 
 // why explains that condition c, which is up to date, does not hold.
@@ -380,9 +429,13 @@ func (p *Proof) why(c int) Infeasibility {
 	case count < 0:
 		return p.bounds.shortOf(c, &p.sums[c].surplus)
 	case count < len(p.bounds.counts):
-		return p.bounds.shortOfPlaces(count, k.sum, p.bestOf)
+		return p.bounds.shortOfPlaces(count, k.apart, k.sum, p.bestOf)
 	}
-	why, _ := p.bounds.leading.shortOf(k.sum, p.gain.top())
+	why, short := p.bounds.leading.shortOf(k.sum, p.gain.top())
+	if !short {
+		why, _ = p.bounds.leading.shortOf(k.apart, p.gainApart(k))
+		why = why.apart()
+	}
 	return why
 }
 

@@ -39,6 +39,11 @@ func (s *proofStory) begin() {
 	s.now.CopyFrom(s.c.free)
 	s.past, s.steps = nil, nil
 	s.proof.Reset(s.c.free, s.c.requests, s.c.rows)
+	for _, err := range []error{s.proof.Spread(s.c.spread), s.packer.Spread(s.c.spread)} {
+		if err != nil {
+			s.fail("%v", err)
+		}
+	}
 	s.past = append(s.past, pastPoint{gang.Mark{}, s.copied()}, pastPoint{s.proof.Mark(), s.copied()})
 }
 
@@ -51,8 +56,8 @@ func (s *proofStory) copied() *vector.Matrix {
 func (s *proofStory) fail(format string, args ...any) {
 	s.t.Helper()
 	steps := s.steps[max(len(s.steps)-40, 0):]
-	s.t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nsteps %v",
-		append(args, contents(s.c.free), contents(s.c.requests), s.c.rows, steps)...)
+	s.t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nspread %+v\nsteps %v",
+		append(args, contents(s.c.free), contents(s.c.requests), s.c.rows, s.c.spread, steps)...)
 }
 
 // check compares the answer and the amounts.
@@ -190,6 +195,9 @@ func runProof(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	s := &proofStory{
 		t: t, r: r, proof: proof, whole: amountKinds[kind].name == "whole", scale: amountKinds[kind].scale,
 		c: proofCase(r, kind),
+	}
+	if seed%2 == 1 {
+		s.c.spread = someSpread(r, s.c.free.Rows())
 	}
 	if s.whole {
 		for j := range s.c.free.Cols() {

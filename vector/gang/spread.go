@@ -1,0 +1,256 @@
+package gang
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// Spread keeps the members of a gang apart, as anti-affinity does: a set of rows, such as a
+// node, a rack or a zone, takes only so many of them. The zero value limits nothing.
+type Spread struct {
+	// Most is how many members a set takes, the pods in Running included. 0 is no limit.
+	Most int
+
+	// Domains are the sets, which share no row; nil makes every row a set of its own. A row
+	// in none of them takes any number: clear it in the mask of rows if it may take none.
+	Domains *Domains
+
+	// Running has for each set how many pods that count run there already; nil is none.
+	// Victims that count too are best left out: the answers are then about a cluster that
+	// they all have left, and what is proved there is true while some of them stay.
+	Running []int
+}
+
+// Spread makes p keep the members of every gang apart that it is asked about from now on;
+// the zero Spread ends it. What it says of answers stays true: they are exact for members
+// that are alike, and for a leader, which counts as a member.
+//
+// A Spread is copied. The error names a Most or Running below 0, another number of Running than
+// of sets, or a row in two sets; it wraps [vector.ErrShape], and p keeps its Spread. Questions
+// panic where Domains or Running have more rows than the matrix, or Running without Domains
+// fewer.
+func (p *Packer) Spread(s Spread) error { return p.spread.take(s) }
+
+// Spread is [Packer.Spread] for the gang of p. Call it after [Proof.Reset], which ends it. It
+// panics when p has changed since Reset.
+func (p *Proof) Spread(s Spread) error {
+	free := p.overlay.Matrix()
+	if free.Version() != p.began {
+		panic("gang: spread after a change")
+	}
+	if err := p.spread.take(s); err != nil {
+		return err
+	}
+	p.takeBounds()
+	return nil
+}
+
+// spread is a Spread over some rows. Then every row is in one set: the ones that are in no
+// Domains have one of their own, without a limit.
+type spread struct {
+	on      bool
+	most    int64
+	domains Domains
+	grouped bool    // sets are Domains, else rows
+	running []int64 // per set; empty for none
+
+	sets  int
+	setOf []int32 // per row; empty where every row is a set
+	room  []int64 // per set: how many members it takes; empty where it is most for all
+
+	copies []int32 // per row
+	sums   []int64 // per set: of copies
+	marks  []int32 // per row, while checking
+}
+
+// take copies and checks a Spread.
+func (s *spread) take(of Spread) error {
+	if of.Domains != nil {
+		of.Domains.check(math.MaxInt)
+	}
+	if err := s.check(of); err != nil {
+		return err
+	}
+	s.on, s.most, s.grouped = of.Most > 0, int64(of.Most), of.Domains != nil
+	s.domains.Rows, s.domains.Offsets = s.domains.Rows[:0], append(s.domains.Offsets[:0], 0)
+	if s.grouped {
+		s.domains.Rows = append(s.domains.Rows, of.Domains.Rows...)
+		s.domains.Offsets = append(s.domains.Offsets[:0], of.Domains.Offsets...)
+	}
+	s.running = s.running[:0]
+	for _, n := range of.Running {
+		s.running = append(s.running, int64(n))
+	}
+	s.setOf = s.setOf[:0]
+	return nil
+}
+
+// check returns what is wrong with a Spread.
+func (s *spread) check(of Spread) error {
+	if of.Most < 0 {
+		return spreadError("at most %d members in a set", of.Most)
+	}
+	for set, n := range of.Running {
+		if n < 0 {
+			return spreadError("set %d has %d running pods", set, n)
+		}
+	}
+	d := of.Domains
+	if d == nil {
+		return nil
+	}
+	if of.Running != nil && len(of.Running) != d.len() {
+		return spreadError("running pods of %d sets, want %d", len(of.Running), d.len())
+	}
+	s.marks = resized(s.marks, d.rows())
+	for r := range s.marks {
+		s.marks[r] = -1
+	}
+	for set := range d.len() {
+		for _, r := range d.Rows[d.Offsets[set]:d.Offsets[set+1]] {
+			if s.marks[r] >= 0 {
+				return spreadError("row %d is in the sets %d and %d", r, s.marks[r], set)
+			}
+			s.marks[r] = int32(set)
+		}
+	}
+	return nil
+}
+
+// spreadError returns a fault of a Spread.
+func spreadError(format string, args ...any) error {
+	return fmt.Errorf("gang: spread: "+format+"%w", append(args, shapeFault{})...)
+}
+
+// over makes s a spread over so many rows.
+func (s *spread) over(rows int) {
+	switch {
+	case !s.on:
+		return
+	case !s.grouped:
+		if len(s.running) > 0 && len(s.running) != rows {
+			panic("gang: running pods of another number of rows")
+		}
+		s.sets, s.room = rows, s.room[:0]
+		for _, n := range s.running {
+			s.room = append(s.room, max(s.most-n, 0))
+		}
+		return
+	case s.domains.rows() > rows:
+		panic("gang: rows of a domain do not ascend within the matrix")
+	case len(s.setOf) == rows && rows > 0:
+		return
+	}
+	s.setOf = resized(s.setOf, rows)
+	for r := range s.setOf {
+		s.setOf[r] = -1
+	}
+	s.sets, s.room = s.domains.len(), s.room[:0]
+	for set := range s.sets {
+		room := s.most
+		if len(s.running) > 0 {
+			room = max(room-s.running[set], 0)
+		}
+		s.room = append(s.room, room)
+		for _, r := range s.rowsOf(set) {
+			s.setOf[r] = int32(set)
+		}
+	}
+	for r, set := range s.setOf {
+		if set < 0 {
+			s.setOf[r] = int32(s.sets)
+			s.room = append(s.room, math.MaxInt64)
+			s.sets++
+		}
+	}
+}
+
+// set returns the set of row r.
+func (s *spread) set(r int) int {
+	if len(s.setOf) == 0 {
+		return r
+	}
+	return int(s.setOf[r])
+}
+
+// each calls f for the rows of a set that has a limit.
+func (s *spread) each(set int, f func(r int)) {
+	if !s.grouped {
+		f(set)
+		return
+	}
+	for _, r := range s.rowsOf(set) {
+		f(int(r))
+	}
+}
+
+// rowsOf returns the rows of a set of Domains.
+func (s *spread) rowsOf(set int) []int32 {
+	return s.domains.Rows[s.domains.Offsets[set]:s.domains.Offsets[set+1]]
+}
+
+// roomIn returns how many members a set takes.
+func (s *spread) roomIn(set int) int64 {
+	if len(s.room) == 0 {
+		return s.most
+	}
+	return s.room[set]
+}
+
+// change returns how many more places there are when the copies in a set change.
+func (s *spread) change(set int, was, is int64) int64 {
+	room := s.roomIn(set)
+	return min(is, room) - min(was, room)
+}
+
+// gain returns how many more workers a set takes when the leader is on a row of it that then
+// holds so many more, which is never positive. The set holds copies of the worker.
+func (s *spread) gain(set int, copies int64, onRow float64) float64 {
+	room := float64(s.roomIn(set))
+	if room == 0 {
+		return noLeader
+	}
+	return min(room-1, float64(copies)+onRow) - min(room, float64(copies))
+}
+
+// places returns how many copies of request the selected rows hold where no set takes more
+// than its room. It stops counting when there are enough.
+func (s *spread) places(free *vector.Matrix, selected []uint64, request vector.ResourceVector, enough int64) int64 {
+	if !s.grouped && len(s.room) == 0 {
+		return copiesUpTo(free, selected, request, min(s.most, enough), enough)
+	}
+	return s.count(free, selected, request, enough)
+}
+
+// count is places for at most most copies a row. It keeps the copies of rows and sets.
+func (s *spread) count(free *vector.Matrix, selected []uint64, request vector.ResourceVector, most int64) (places int64) {
+	s.copies = resized(s.copies, free.Rows())
+	copiesInto(s.copies, free, selected, request, most)
+	s.sums = resized(s.sums, s.sets)
+	return s.sum(s.sums, s.copies)
+}
+
+// sum sets sums to the copies of each set, and returns how many of them have a place.
+func (s *spread) sum(sums []int64, copies []int32) (places int64) {
+	clear(sums)
+	for r, n := range copies {
+		sums[s.set(r)] += int64(n)
+	}
+	for set, n := range sums {
+		places += min(n, s.roomIn(set))
+	}
+	return places
+}
+
+// countLeader is [leading.count] where no set takes more than its room.
+func (s *spread) countLeader(l *leading, free *vector.Matrix, selected []uint64) (places int64, gain float64) {
+	places, gain = s.count(free, selected, l.counter.request, l.workers), noLeader
+	eachRow(selected, free.Rows(), func(r int) bool {
+		_, here := l.on(free, r)
+		gain = max(gain, s.gain(s.set(r), s.sums[s.set(r)], here))
+		return float64(places)+gain < float64(l.workers)
+	})
+	return places, gain
+}

@@ -1,0 +1,386 @@
+package gang_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
+)
+
+// goldenApart reports whether no set takes too many members.
+func goldenApart(s gang.Spread, placement []int32) bool {
+	if s.Most == 0 {
+		return true
+	}
+	if s.Domains == nil {
+		for _, r := range placement {
+			if tooMany(s, int(r), placement, []int32{r}) {
+				return false
+			}
+		}
+		return true
+	}
+	for set := 0; set+1 < len(s.Domains.Offsets); set++ {
+		if tooMany(s, set, placement, s.Domains.Rows[s.Domains.Offsets[set]:s.Domains.Offsets[set+1]]) {
+			return false
+		}
+	}
+	return true
+}
+
+// tooMany reports whether the placement has more members on the rows of a set than it takes.
+func tooMany(s gang.Spread, set int, placement, rows []int32) bool {
+	members, running := 0, 0
+	for _, r := range placement {
+		if slices.Contains(rows, r) {
+			members++
+		}
+	}
+	if s.Running != nil {
+		running = s.Running[set]
+	}
+	return members > 0 && members+running > s.Most
+}
+
+// goldenPlaces returns how many members alike the selected rows hold.
+func goldenPlaces(s gang.Spread, free *vector.Matrix, request vec, rows *vector.Mask) int64 {
+	if s.Most == 0 {
+		return vector.SumCopies(free, request, rows)
+	}
+	in := make([]int, free.Rows()) // per row: its set, and -1 for none
+	sums := make([]int64, free.Rows())
+	for r := range in {
+		in[r] = r
+	}
+	if s.Domains != nil {
+		sums = make([]int64, len(s.Domains.Offsets))
+		for r := range in {
+			in[r] = -1
+			for set := 0; set+1 < len(s.Domains.Offsets); set++ {
+				if slices.Contains(s.Domains.Rows[s.Domains.Offsets[set]:s.Domains.Offsets[set+1]], int32(r)) {
+					in[r] = set
+				}
+			}
+		}
+	}
+	places := int64(0)
+	for r, set := range in {
+		copies := min(request.CopiesFit(free.Row(nil, r)), 1000)
+		switch {
+		case rows != nil && !rows.Test(r):
+		case set < 0:
+			places += copies
+		default:
+			sums[set] += copies
+		}
+	}
+	for set, n := range sums {
+		room := int64(s.Most)
+		if s.Running != nil && set < len(s.Running) {
+			room = max(room-int64(s.Running[set]), 0)
+		}
+		places += min(n, room)
+	}
+	return places
+}
+
+// someSpread returns a random Spread over so many rows.
+func someSpread(r *rand.Rand, rows int) gang.Spread {
+	s := gang.Spread{Most: 1 + r.IntN(3)}
+	sets := rows
+	if r.IntN(3) > 0 { // rows in one of some sets, or in none
+		sets = r.IntN(min(rows, 12) + 2)
+		s.Domains = &gang.Domains{Offsets: vector.Offsets{0}}
+		in := make([]int, rows)
+		for row := range in {
+			in[row] = r.IntN(sets+1) - r.IntN(2)
+		}
+		for set := range sets {
+			for row, x := range in {
+				if x == set {
+					s.Domains.Rows = append(s.Domains.Rows, int32(row))
+				}
+			}
+			s.Domains.Offsets = append(s.Domains.Offsets, int32(len(s.Domains.Rows)))
+		}
+	}
+	if r.IntN(2) == 0 {
+		s.Running = make([]int, sets)
+		for set := range s.Running {
+			s.Running[set] = r.IntN(3)
+		}
+	}
+	return s
+}
+
+func setSpread(t testing.TB, s gang.Spread, packers ...*gang.Packer) {
+	t.Helper()
+	for _, p := range packers {
+		if err := p.Spread(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSpreadAgainstExhaustiveSearch: what is called impossible is, every placement keeps the
+// members apart, and the answers are exact for members that are counted.
+func TestSpreadAgainstExhaustiveSearch(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		r := testkit.Rand(21)
+		var all [4][]*gang.Packer
+		for cols := range all {
+			all[cols] = packers(vec{12, 13, 14}[:cols])
+		}
+		for n := range testkit.Amount(t, 600, 4000, 20000) {
+			c := smallCase(r, n%3 == 0)
+			c.spread = someSpread(r, c.free.Rows())
+			k := n % len(all[0])
+			p := all[c.free.Cols()][k]
+			setSpread(t, c.spread, p)
+			checkCase(t, p, k%2 == 1, c)
+		}
+	})
+}
+
+// TestSpreadInDomains: each set by itself gives the same answers.
+func TestSpreadInDomains(t *testing.T) {
+	r := testkit.Rand(22)
+	var all [4][][2]*gang.Packer
+	for cols := range all {
+		all[cols] = inPackers(vec{12, 13, 14}[:cols])
+	}
+	for n := range testkit.Amount(t, 600, 4000, 20000) {
+		c := smallCase(r, n%3 == 0)
+		c.spread = someSpread(r, c.free.Rows())
+		k := n % len(all[0])
+		pair := all[c.free.Cols()][k]
+		setSpread(t, c.spread, pair[:]...)
+		checkDomains(t, pair[0], pair[1], gang.Search(k%3), c, someDomains(r, c.free.Rows()))
+	}
+}
+
+func FuzzSpread(f *testing.F) {
+	f.Add(uint64(1), uint64(2))
+	f.Fuzz(func(t *testing.T, seed, options uint64) {
+		r := testkit.Rand(seed)
+		c := smallCase(r, seed%3 == 0)
+		c.spread = someSpread(r, c.free.Rows())
+		all := inPackers(vec{12, 13, 14}[:c.free.Cols()])
+		k := int(options % uint64(len(all)))
+		setSpread(t, c.spread, all[k][:]...)
+		checkDomains(t, all[k][0], all[k][1], gang.Search(k%3), c, someDomains(r, c.free.Rows()))
+		checkCase(t, all[k][0], false, c)
+	})
+}
+
+// TestSpread: worked cases. Four rows have room for three members each.
+func TestSpread(t *testing.T) {
+	free := matrixOf(1, vec{3}, vec{3}, vec{3}, vec{3})
+	racks := &gang.Domains{Rows: []int32{0, 1, 2}, Offsets: vector.Offsets{0, 2, 3}} // row 3 is in none
+	ones := func(n int) *vector.Matrix {
+		m := vector.NewMatrix(none, n, 1)
+		for i := range n {
+			m.SetRow(i, vec{1})
+		}
+		return m
+	}
+	short := func(member int, needed, available float64) gang.Infeasibility {
+		return gang.Infeasibility{Reason: gang.InfeasibleSpread, Column: -1, Member: member, Needed: needed, Available: available}
+	}
+	for _, test := range []struct {
+		name      string
+		spread    gang.Spread
+		requests  *vector.Matrix
+		rows      *vector.Mask
+		placement []int32
+		why       gang.Infeasibility
+	}{
+		{"no limit", gang.Spread{}, ones(5), nil, []int32{0, 0, 0, 1, 1}, gang.Infeasibility{}},
+		{"one a node", gang.Spread{Most: 1}, ones(4), nil, []int32{0, 1, 2, 3}, gang.Infeasibility{}},
+		{"one a node, too many", gang.Spread{Most: 1}, ones(5), nil, nil, short(0, 5, 4)},
+		{"one a node, too many anyway", gang.Spread{Most: 1}, ones(13), nil, nil,
+			gang.Infeasibility{Reason: gang.InfeasibleAggregate, Column: 0, Member: -1, Needed: 13, Available: 12}},
+		{"some run already", gang.Spread{Most: 2, Running: []int{2, 1, 0, 7}}, ones(3), nil, []int32{1, 2, 2}, gang.Infeasibility{}},
+		{"and one more", gang.Spread{Most: 2, Running: []int{2, 1, 0, 7}}, ones(4), nil, nil, short(0, 4, 3)},
+		{"two a rack", gang.Spread{Most: 2, Domains: racks}, ones(7), nil, []int32{0, 0, 2, 2, 3, 3, 3}, gang.Infeasibility{}},
+		{"two a rack, too many", gang.Spread{Most: 2, Domains: racks}, ones(8), nil, nil, short(0, 8, 7)},
+		{"the row in no rack is not allowed", gang.Spread{Most: 2, Domains: racks}, ones(5), maskOf(4, 0, 1, 2), nil, short(0, 5, 4)},
+		{"a rack runs some", gang.Spread{Most: 2, Domains: racks, Running: []int{1, 2}}, ones(4), nil, []int32{0, 3, 3, 3}, gang.Infeasibility{}},
+		{"members that differ", gang.Spread{Most: 1}, matrixOf(1, vec{1}, vec{2}, vec{1}, vec{2}, vec{3}), nil, nil, short(-1, 5, 4)},
+		{"a leader takes a place", gang.Spread{Most: 1}, matrixOf(1, vec{2}, vec{1}, vec{1}, vec{1}, vec{1}), nil, nil, short(-1, 5, 4)},
+		{"a leader goes where others may be", gang.Spread{Most: 2, Domains: racks, Running: []int{0, 1}},
+			matrixOf(1, vec{3}, vec{1}, vec{1}, vec{1}, vec{1}, vec{1}), nil, []int32{0, 1, 2, 3, 3, 3}, gang.Infeasibility{}},
+	} {
+		var p gang.Packer
+		var proof gang.Proof
+		setSpread(t, test.spread, &p)
+		proof.Reset(free, test.requests, test.rows)
+		if err := proof.Spread(test.spread); err != nil {
+			t.Fatal(err)
+		}
+		why, infeasible := p.Infeasible(free, test.requests, test.rows)
+		placement, ok := p.Place(nil, free, test.requests, test.rows)
+		if test.why != why || infeasible == ok || !slices.Equal(placement, test.placement) {
+			t.Errorf("%s: %+v, %v, want %+v, %v", test.name, why, placement, test.why, test.placement)
+		}
+		if got, _ := proof.Infeasible(); got != why {
+			t.Errorf("%s: the proof says %+v, want %+v", test.name, got, why)
+		}
+	}
+}
+
+// TestSpreadErrors: a fault is named, and the Spread stays as it was.
+func TestSpreadErrors(t *testing.T) {
+	free, requests := matrixOf(1, vec{2}, vec{2}), matrixOf(1, vec{1}, vec{1}, vec{1})
+	var p gang.Packer
+	var proof gang.Proof
+	proof.Reset(free, requests, nil)
+	setSpread(t, gang.Spread{Most: 1}, &p)
+	if err := proof.Spread(gang.Spread{Most: 1}); err != nil {
+		t.Fatal(err)
+	}
+	shared := &gang.Domains{Rows: []int32{0, 1, 1}, Offsets: vector.Offsets{0, 2, 3}}
+	for want, s := range map[string]gang.Spread{
+		"gang: spread: at most -1 members in a set":                 {Most: -1},
+		"gang: spread: set 1 has -2 running pods":                   {Most: 1, Running: []int{0, -2}},
+		"gang: spread: running pods of 1 sets, want 2":              {Most: 1, Running: []int{0}, Domains: shared},
+		"gang: spread: row 1 is in the sets 0 and 1":                {Most: 1, Domains: shared},
+		"gang: spread: running pods of 2 sets, want 0":              {Most: 1, Running: []int{0, 0}, Domains: &gang.Domains{}},
+		"gang: spread: at most -9 members in a set":                 {Most: -9, Running: []int{-1}, Domains: shared},
+		"gang: spread: set 0 has -9223372036854775808 running pods": {Running: []int{-1 << 63}},
+	} {
+		for _, err := range []error{p.Spread(s), proof.Spread(s)} {
+			if err == nil || err.Error() != want || !errors.Is(err, vector.ErrShape) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+		why, _ := p.Infeasible(free, requests, nil)
+		same, _ := proof.Infeasible()
+		if why.Reason != gang.InfeasibleSpread || same != why {
+			t.Errorf("after %s: %+v, %+v", want, why, same)
+		}
+	}
+}
+
+func TestSpreadPanics(t *testing.T) {
+	free, requests := matrixOf(1, vec{2}, vec{2}), matrixOf(1, vec{1})
+	var p gang.Packer
+	var proof gang.Proof
+	proof.Reset(free, requests, nil)
+	wantPanic(t, "gang: offsets of domains do not ascend within their rows", func() {
+		_ = p.Spread(gang.Spread{Most: 1, Domains: &gang.Domains{Offsets: vector.Offsets{0, 1}}})
+	})
+	wantPanic(t, "gang: rows of a domain do not ascend within the matrix", func() {
+		_ = p.Spread(gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{1, 0}, Offsets: vector.Offsets{0, 2}}})
+	})
+	beyond := gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{2}, Offsets: vector.Offsets{0, 1}}}
+	setSpread(t, beyond, &p)
+	for _, ask := range []func(){
+		func() { p.Infeasible(free, requests, nil) },
+		func() { p.Place(nil, free, requests, nil) },
+		func() { p.InfeasibleIn(free, requests, nil, &gang.Domains{}) },
+		func() { p.PlaceIn(nil, free, requests, nil, &gang.Domains{}) },
+		func() { _, _ = p.Filter(nil, vector.NewOverlay(free), requests, nil, nil) },
+		func() { _ = proof.Spread(beyond) },
+	} {
+		wantPanic(t, "gang: rows of a domain do not ascend within the matrix", ask)
+	}
+	for _, running := range [][]int{{1}, {1, 1, 1}} {
+		setSpread(t, gang.Spread{Most: 2, Running: running}, &p)
+		wantPanic(t, "gang: running pods of another number of rows", func() { p.Infeasible(free, requests, nil) })
+		wantPanic(t, "gang: running pods of another number of rows", func() { _ = proof.Spread(gang.Spread{Most: 2, Running: running}) })
+	}
+	proof.Reset(free, requests, nil)
+	_ = proof.Release(0, vec{1})
+	wantPanic(t, "gang: spread after a change", func() { _ = proof.Spread(gang.Spread{Most: 1}) })
+}
+
+// TestSpreadInTurns: one Packer for gangs with and without, over matrices of any size.
+func TestSpreadInTurns(t *testing.T) {
+	r := testkit.Rand(23)
+	var p gang.Packer
+	for range testkit.Amount(t, 100, 300, 2000) {
+		rows := 1 + r.IntN(200)
+		free := vector.NewMatrix(none, rows, 1)
+		for i := range rows {
+			free.SetRow(i, vec{float64(r.IntN(5))})
+		}
+		requests := vector.NewMatrix(none, 1+r.IntN(rows), 1)
+		for i := range requests.Rows() {
+			requests.SetRow(i, vec{1})
+		}
+		var s gang.Spread
+		if r.IntN(3) > 0 {
+			s = someSpread(r, rows)
+		}
+		var fresh gang.Packer
+		setSpread(t, s, &p, &fresh)
+		for range 2 {
+			got, ok := p.Place(nil, free, requests, nil)
+			want, wanted := fresh.Place(nil, free, requests, nil)
+			why, _ := p.Infeasible(free, requests, nil)
+			same, infeasible := fresh.Infeasible(free, requests, nil)
+			if ok != wanted || ok == infeasible || !slices.Equal(got, want) || why != same || ok && !goldenApart(s, got) {
+				t.Fatalf("%v %v, %+v, want %v %v, %+v", got, ok, why, want, wanted, same)
+			}
+		}
+	}
+}
+
+func TestSpreadAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for seed, identical := range []bool{true, false} {
+		c := manyRows(1, identical)
+		racks := &gang.Domains{Offsets: vector.Offsets{0}}
+		for k := range 10 {
+			for row := k; row < c.free.Rows(); row += 10 {
+				racks.Rows = append(racks.Rows, int32(row))
+			}
+			racks.Offsets = append(racks.Offsets, int32(len(racks.Rows)))
+		}
+		victims := c.victims.prepared()
+		var amounts []vec
+		for _, v := range victims {
+			amounts = append(amounts, v)
+		}
+		for _, s := range []gang.Spread{{Most: 2}, {Most: 20, Domains: racks, Running: make([]int, 10)}} {
+			p := gang.NewPacker(gang.Options{})
+			var proof gang.Proof
+			o := vector.NewOverlay(c.free)
+			var dst []int32
+			call := func() {
+				setSpread(t, s, p)
+				proof.Reset(c.free, c.requests, c.rows)
+				if err := proof.Spread(s); err != nil {
+					t.Fatal(err)
+				}
+				for i, row := range c.victims.Rows {
+					_ = proof.Release(int(row), amounts[i])
+					proof.Infeasible()
+				}
+				got, err := p.Filter(dst, o, c.requests, c.rows, victims)
+				if err != nil {
+					t.Fatal(err)
+				}
+				dst, _ = p.Place(got.Placement, c.free, c.requests, c.rows)
+				p.Infeasible(c.free, c.requests, c.rows)
+				if got, err = p.FilterIn(dst, o, c.requests, c.rows, racks, victims); err != nil {
+					t.Fatal(err)
+				}
+				dst, _ = p.PlaceIn(got.Placement, c.free, c.requests, c.rows, racks)
+				p.InfeasibleIn(c.free, c.requests, c.rows, racks)
+			}
+			call()
+			if n := testing.AllocsPerRun(2, call); n != 0 {
+				t.Errorf("%s: %v allocations", fmt.Sprint(seed, s.Most), n)
+			}
+		}
+	}
+}
