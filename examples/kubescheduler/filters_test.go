@@ -132,6 +132,10 @@ func constrainedSnapshot(w *rand.Rand) *snapshot {
 					}
 					term.MatchExpressions = append(term.MatchExpressions, e)
 				}
+				if chance(3) {
+					term.MatchFields = []corev1.NodeSelectorRequirement{{Key: "metadata.name",
+						Operator: corev1.NodeSelectorOperator(pick("In", "NotIn")), Values: []string{fmt.Sprint("node-", w.IntN(4))}}}
+				}
 				required.NodeSelectorTerms = append(required.NodeSelectorTerms, term)
 			}
 			pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}

@@ -15,22 +15,36 @@ type demand struct {
 	more  []addition // new nodes that are there already
 	pods  []int      // those that fit on a new node of some shape
 	never []int      // those that fit on none, even if nothing else runs there
+
+	waiting []int // those whose gang lacks pods that are not here, or fit nowhere
 }
 
 // demandOf returns what the pods need that an outcome leaves out.
 func (c *cluster) demandOf(o *outcome) *demand {
 	d := &demand{cluster: c, more: o.more}
+	possible := make(map[*gangOfPods]int) // pods of a gang that fit on a new node, or have room on one that is there
 	for _, pod := range o.unplaced() {
 		fits := false
 		for i := range c.shapes {
 			fits = fits || c.fits(pod, i)
 		}
-		if !fits {
+		if fits {
+			d.pods = append(d.pods, pod)
+		} else {
 			d.never = append(d.never, pod)
-			continue
 		}
-		d.pods = append(d.pods, pod)
+		if fits || c.hasRoom(o, pod) {
+			possible[c.gangOf[pod]]++
+		}
 	}
+	d.pods = slices.DeleteFunc(d.pods, func(pod int) bool {
+		g := c.gangOf[pod]
+		if _, broken := o.partial[g]; !broken || possible[g] >= g.least {
+			return false
+		}
+		d.waiting = append(d.waiting, pod)
+		return true
+	})
 	return d
 }
 
@@ -84,7 +98,7 @@ func (d *demand) alone(s *shape, tie vector.Tie) (need, error) {
 // and all that were placed without them: enough, where one less is not.
 func (d *demand) scheduled(n *need, tie vector.Tie) (int, error) {
 	mayWait := make([]bool, len(d.queue))
-	for _, pod := range slices.Concat(d.pods, d.never) {
+	for _, pod := range slices.Concat(d.pods, d.never, d.waiting) {
 		mayWait[pod] = true
 	}
 	for _, pod := range n.pods {

@@ -1,6 +1,9 @@
 package main
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // gangKeys are the labels and annotations by which schedulers group pods: Volcano,
 // KAI, the coscheduling plugin, Koordinator, Kueue.
@@ -32,12 +35,16 @@ func (c *cluster) findGangs(keys []string) {
 		g.pods = append(g.pods, i)
 		c.gangOf[i] = g
 	}
-	running := make(map[string]int)
-	for _, p := range c.running {
-		running[gangName(p, keys)]++
+	count := func(lists ...[]pod) map[string]int {
+		n := make(map[string]int)
+		for _, p := range slices.Concat(lists...) {
+			n[gangName(p, keys)]++
+		}
+		return n
 	}
+	running, waiting := count(c.running), count(c.gated, c.vast)
 	for _, g := range c.gangs {
-		g.least = len(g.pods)
+		g.least = len(g.pods) + waiting[g.name]
 		if least, known := c.least[g.name]; known {
 			g.least = max(least-running[g.name], 0)
 		}

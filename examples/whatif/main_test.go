@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +43,7 @@ func TestSample(t *testing.T) {
 		"testdata/sample.txt":   {"-bindings"},
 		"testdata/added.txt":    {"-add", "gpu-1=1,mig-1=1", "-score", "MostAllocated=1", "-ties", "lowest"},
 		"testdata/racks.txt":    {"-snapshot", "testdata/racks.yaml", "-topology", "example.com/block,example.com/rack"},
+		"testdata/all.txt":      {"-snapshot", "testdata/all.yaml", "-ignore", "nvidia.com/gpumem"},
 		"testdata/real.txt":     {"-snapshot", "testdata/real.yaml", "-ignore", "nvidia.com/gpumem", "-bindings"},
 		"testdata/required.txt": {"-snapshot", "testdata/racks.yaml", "-topology", "example.com/block,example.com/rack", "-required", "example.com/rack"},
 	} {
@@ -199,5 +202,31 @@ func TestHelp(t *testing.T) {
 		return err
 	}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Each pod of testdata/all.yaml is where its annotation predicts.
+func TestPredicted(t *testing.T) {
+	o := new(objects)
+	if err := o.readFile("testdata/all.yaml", nil, kinds{node: true, pod: true}); err != nil {
+		t.Fatal(err)
+	}
+	_, report, _ := runProgram(t, "", "-snapshot", "testdata/all.yaml", "-ignore", "nvidia.com/gpumem", "-bindings")
+	at := make(map[string]string)
+	_, bindings, _ := strings.Cut(report, "\nPOD ")
+	bindings, _, _ = strings.Cut(bindings, "\n\n")
+	for line := range strings.Lines(bindings) {
+		if fields := strings.Fields(line); len(fields) == 2 {
+			at[fields[0]] = fields[1]
+		}
+	}
+	for _, p := range o.pods {
+		expected, node := p.Annotations["expected"], cmp.Or(at[p.key()], "left out")
+		if node != expected && (node == "left out" || !slices.Contains(strings.Fields(expected), node)) {
+			t.Errorf("%s: %s, want %s", p.key(), node, expected)
+		}
+	}
+	if len(o.pods) < 120 {
+		t.Errorf("%d pods", len(o.pods))
 	}
 }

@@ -74,9 +74,10 @@ func newPageTable(head []string, rows [][]string) pageTable {
 }
 
 type pageMissing struct {
-	Never, Mix, About string
-	Shapes            pageTable
-	Bounds, Proofs    []string
+	Hopeless       []string
+	Mix, About     string
+	Shapes         pageTable
+	Bounds, Proofs []string
 }
 
 type pageGangs struct {
@@ -262,13 +263,10 @@ func (r *report) shapesByRow() []int {
 
 // pageMissing returns the part about missing nodes, nil when none is.
 func (r *report) pageMissing(d *shortage) *pageMissing {
-	if len(d.pods)+len(d.never) == 0 {
+	if len(d.pods)+len(d.never)+len(d.waiting) == 0 {
 		return nil
 	}
-	x := &pageMissing{}
-	if len(d.never) > 0 {
-		x.Never = fmt.Sprintf("%s fit on no new node of any shape: %s.", podCount(len(d.never)), list(keysOf(r.queue, d.never), mostRows))
-	}
+	x := &pageMissing{Hopeless: r.hopeless(d, mostRows)}
 	if len(d.pods) == 0 {
 		return x
 	}

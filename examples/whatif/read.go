@@ -36,6 +36,8 @@ type objects struct {
 
 	problems []string // fields of nodes that can't be read
 
+	notRead map[string]int // objects of other kinds
+
 	least map[string]int // how many pods a PodGroup needs, by namespace/name
 	dra
 }
@@ -220,6 +222,12 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 		at += fmt.Sprintf(" (PodGroup %s)", head.Metadata.Name)
 	case head.APIVersion == resourcev1.SchemeGroupVersion.String():
 		at += fmt.Sprintf(" (%s %s)", head.Kind, head.Metadata.Name)
+	case want.node && want.pod && head.APIVersion != "" && isOther(head.Kind, head.APIVersion):
+		if o.notRead == nil {
+			o.notRead = make(map[string]int)
+		}
+		o.notRead[head.Kind+" of "+head.APIVersion]++
+		return nil
 	default:
 		return fmt.Errorf("%s: kind: got %q of apiVersion %q, want %s of v1", at, head.Kind, head.APIVersion, want)
 	}
@@ -248,6 +256,13 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 	into.Namespace = head.Metadata.Namespace
 	o.pods = append(o.pods, pod{into, place(at), groupOf(text)})
 	return nil
+}
+
+// isOther reports whether objects are of a kind that has nothing to say here, and not of one
+// that this program would read if they were written otherwise.
+func isOther(kind, apiVersion string) bool {
+	group := strings.SplitN(apiVersion, "/", 2)[0]
+	return kind != "" && !strings.EqualFold(kind, "Node") && !strings.EqualFold(kind, "Pod") && group != resourcev1.GroupName
 }
 
 // groupOf returns the gang that a pod names in its spec: Kubernetes 1.36 and later have

@@ -62,6 +62,7 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 		{"gated", r.gated},
 		{"being deleted", r.deleting},
 		{"on a node that is not here", r.orphans},
+		{"requesting more than any node can have", r.vast},
 	} {
 		if len(out.pods) > 0 {
 			rows = append(rows, []string{"pods left out", fmt.Sprint(len(out.pods)), out.what + ": " + list(keys(out.pods), r.most)})
@@ -76,6 +77,9 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 	}
 	for _, ignored := range r.ignored {
 		rows = append(rows, []string{"ignored", fmt.Sprint(ignored.pods), ignored.name + ", of the pods that request it"})
+	}
+	for _, kind := range sortedKeys(r.notRead) {
+		rows = append(rows, []string{"not read", fmt.Sprint(r.notRead[kind]), kind})
 	}
 	for _, problem := range r.problems {
 		rows = append(rows, []string{"problem", "1", problem})
@@ -378,13 +382,28 @@ func (r *report) amounts(v vector.ResourceVector) string {
 	var parts []string
 	for j, amount := range v {
 		if amount > 0 && j != vectormap.Pods {
-			parts = append(parts, r.m.Name(j)+" "+r.m.Format(j, amount))
+			parts = append(parts, r.m.Name(j)+" "+r.format(j, amount))
 		}
 	}
 	if len(parts) == 0 {
 		return "nothing"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// format writes an amount in few digits: of bytes three, cut off, where they are many.
+func (r *report) format(j int, amount float64) string {
+	text := r.m.Format(j, amount)
+	if r.m.Unit(j) != vectormap.UnitByte && !r.inBytes[r.m.Name(j)] || len(text) <= len("1536Mi") {
+		return text
+	}
+	prefix := 0
+	for ; amount >= 1024 && prefix < len("KMGTPE"); prefix++ {
+		amount /= 1024
+	}
+	digits := 2 - int(math.Log10(amount))
+	scale := math.Pow10(max(digits, 0))
+	return strconv.FormatFloat(math.Floor(amount*scale)/scale, 'f', -1, 64) + "KMGTPE"[prefix-1:prefix] + "i"
 }
 
 // A shortage is how many nodes would hold the pods that fit nowhere.
@@ -452,12 +471,12 @@ const aboutMissing = "PODS: how many of them fit on a new node of this shape.\n"
 
 // missing writes a shortage.
 func (r *report) missing(d *shortage) {
-	if len(d.pods)+len(d.never) == 0 {
+	if len(d.pods)+len(d.never)+len(d.waiting) == 0 {
 		return
 	}
 	r.printf("\nNodes that are missing\n\n")
-	if len(d.never) > 0 {
-		r.printf("%s fit on no new node of any shape: %s\n\n", podCount(len(d.never)), list(keysOf(r.queue, d.never), r.most))
+	for _, line := range r.hopeless(d, r.most) {
+		r.printf("%s\n\n", line)
 	}
 	if len(d.pods) == 0 {
 		return
@@ -467,6 +486,17 @@ func (r *report) missing(d *shortage) {
 	r.printf("\n%s\n", aboutMissing)
 	r.printf("\nAll %s can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
 		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
+}
+
+// hopeless says which pods no new node helps.
+func (r *report) hopeless(d *shortage, most int) (lines []string) {
+	if len(d.never) > 0 {
+		lines = append(lines, fmt.Sprintf("%s fit on no new node of any shape: %s", podCount(len(d.never)), list(keysOf(r.queue, d.never), most)))
+	}
+	if len(d.waiting) > 0 {
+		lines = append(lines, fmt.Sprintf("%s wait for pods of their gang that are not here or fit on no new node: %s", podCount(len(d.waiting)), list(keysOf(r.queue, d.waiting), most)))
+	}
+	return lines
 }
 
 // price writes a cost. It cuts it after four places, so that a lower bound stays

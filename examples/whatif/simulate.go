@@ -149,12 +149,20 @@ func (c *cluster) explain(o *outcome, pod int) string {
 		return o.final.Explain(c.requests[pod], v.rows, v.reasons)
 	}
 	text := fmt.Sprintf("%d of the %d pods of gang %s have room at once, and it takes %s", o.partial[g], len(g.pods), g.name, g.takes())
-	for row := range v.rows.All() {
-		if o.final.Fits(row, c.requests[pod]) {
-			return text + "."
-		}
+	if c.hasRoom(o, pod) {
+		return text + "."
 	}
 	return text + "; " + o.final.Explain(c.requests[pod], v.rows, v.reasons)
+}
+
+// hasRoom reports whether a pod that was left out fits on a node by itself.
+func (c *cluster) hasRoom(o *outcome, pod int) bool {
+	for row := range o.allowed[c.verdicts[pod]].rows.All() {
+		if o.final.Fits(row, c.requests[pod]) {
+			return true
+		}
+	}
+	return false
 }
 
 // add adds new nodes with their daemons. No object has such a name.

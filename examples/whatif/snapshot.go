@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -26,7 +28,9 @@ type snapshot struct {
 	gated    []pod // by scheduling gates
 	deleting []pod // and not on a node
 	orphans  []pod // on nodes that are not in the snapshot
+	vast     []pod // that request more than can be computed with, so more than any node has
 
+	notRead  map[string]int // see objects
 	unknown  map[string]int // see objects
 	least    map[string]int // see objects
 	problems []string
@@ -42,7 +46,7 @@ type ignored struct {
 // newSnapshot sorts out the objects of the cluster, and those that are only
 // pending. Two objects of one name are an error.
 func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
-	s := &snapshot{unknown: map[string]int{}, least: map[string]int{}}
+	s := &snapshot{notRead: cluster.notRead, unknown: map[string]int{}, least: map[string]int{}}
 	here := make(map[string]bool)
 	seen := make(map[string]place)
 	for _, n := range cluster.nodes {
@@ -198,6 +202,7 @@ type cluster struct {
 	hosts    []placement.Host     // of the nodes
 	gangs    []*gangOfPods        // of the queue
 	gangOf   []*gangOfPods        // of each pod of the queue, nil for none
+	inBytes  map[string]bool      // extended resources of which nodes have Ki, Mi, Gi
 	shapes   []shape
 	shapeOf  map[string]int // by node
 }
@@ -233,19 +238,33 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring
 		}
 	}
 	clear(known)
-	for _, p := range s.queue {
+	queue := s.queue
+	s.queue = nil
+	for _, p := range queue {
 		r, err := c.request(p, known)
-		if err != nil {
+		switch {
+		case errors.Is(err, vector.ErrNotRepresentable) && !errors.Is(err, vector.ErrNegative):
+			s.vast = append(s.vast, p)
+			s.problems = append(s.problems, err.Error())
+			continue
+		case err != nil:
 			return nil, err
 		}
+		s.queue = append(s.queue, p)
 		c.requests = append(c.requests, r)
 	}
 	c.kinds, c.gangOf = len(known), make([]*gangOfPods, len(s.queue))
 	if c.hosts, err = placement.Hosts(bareNodes(s.nodes)); err != nil {
 		return nil, err
 	}
+	c.inBytes = make(map[string]bool)
 	for i, n := range s.nodes {
 		c.hosts[i].Closed = n.closed
+		for name, q := range n.Status.Allocatable {
+			if q.Format == resource.BinarySI {
+				c.inBytes[string(name)] = true
+			}
+		}
 	}
 	if err := c.findShapes(); err != nil {
 		return nil, err

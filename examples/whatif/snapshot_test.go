@@ -190,3 +190,28 @@ func TestNodeWithoutAllocatable(t *testing.T) {
 		}
 	}
 }
+
+// A pod that requests more than can be computed with is left out, and is one of its gang.
+func TestVastPod(t *testing.T) {
+	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 3, memory: 8Gi, pods: 9", "")+
+		podYAML("p", "cpu: 1", "schedulingGroup: {podGroupName: g}")+podYAML("q", "memory: 8Pi", "schedulingGroup: {podGroupName: g}"))
+	c.findGangs(nil)
+	if got := strings.Join(keys(c.vast), " "); got != "default/q" || len(c.queue) != 1 || len(c.requests) != 1 || c.gangs[0].least != 2 {
+		t.Errorf("left out is %q, of %d pods and %d requests; the gang takes %d", got, len(c.queue), len(c.requests), c.gangs[0].least)
+	}
+	if len(c.problems) != 1 || c.problems[0] != "f: items[2] (Pod default/q): its requests: memory: amount 8Pi is too large: want less than 2^53 bytes" {
+		t.Errorf("problems %q", c.problems)
+	}
+}
+
+// Amounts of bytes have three digits where they would have many, whatever resource they are of.
+func TestFormat(t *testing.T) {
+	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 3, memory: 263856640Ki, ephemeral-storage: 1e9, x/memory: 640Gi, x/count: 1234567", "")+
+		nodeYAML("b", "", "memory: 1536Mi, x/memory: 1144320Mi", ""))
+	r := &report{cluster: c}
+	for row, want := range []string{"cpu 3, memory 251Gi, ephemeral-storage 953Mi, x/count 1234567, x/memory 640Gi", "memory 1536Mi, x/memory 1.09Ti"} {
+		if got := r.amounts(c.state.Nodes().Allocatable().Row(nil, row)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
