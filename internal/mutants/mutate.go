@@ -279,7 +279,7 @@ func (m *mutator) step(n *ast.IncDecStmt) {
 	// The operand of an assignment must stand outside of the choice.
 	m.points = append(m.points, point{
 		from: m.offset(n.X.End()), to: m.offset(n.End()), first: at,
-		typ: "", is: []string{fmt.Sprintf("%sfunc() %s { if mutantChosen == %d { return ^%s(0) }; return 1 }()", ops[0], typ, at, typ)},
+		typ: "", is: []string{fmt.Sprintf("%sfunc() %s { one := %s(1); if mutantChosen == %d { return -one }; return one }()", ops[0], typ, typ, at)},
 	})
 }
 
