@@ -1,7 +1,6 @@
 package device_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/resvec/resvec/device"
@@ -15,48 +14,26 @@ import (
 func TestZeros(t *testing.T) {
 	testkit.Zeros{
 		Prefix: "device: ",
-		Functions: map[string]any{
-			"Agree":              device.Agree,
-			"FromNodes":          device.FromNodes[*corev1.Node],
-			"FromResourceSlices": device.FromResourceSlices[*resourcev1.ResourceSlice],
-			"Merge":              device.Merge,
-			"NewNode":            device.NewNode,
-			"ParseProfile":       device.ParseProfile,
+		Functions: []any{
+			device.Agree, device.FromNodes[*corev1.Node],
+			device.FromResourceSlices[*resourcev1.ResourceSlice], device.Merge, device.NewNode,
+			device.ParseProfile,
 		},
 		Types: []any{
-			(*device.Card)(nil),
-			(*device.CardTotal)(nil),
-			(*device.Catalog)(nil),
-			(*device.Counter)(nil),
-			(*device.Device)(nil),
-			(*device.Difference)(nil),
-			(*device.Driver)(nil),
-			(*device.Health)(nil),
-			(*device.Inventory)(nil),
-			(*device.LabelOptions)(nil),
-			(*device.Names)(nil),
-			(*device.Node)(nil),
-			(*device.Partition)(nil),
-			(*device.Problem)(nil),
-			(*device.Rule)(nil),
-			(*device.Sharing)(nil),
-			(*device.SliceOptions)(nil),
-			(*device.Slots)(nil),
-			(*device.Source)(nil),
-			(*device.Totals)(nil),
+			(*device.Card)(nil), (*device.CardTotal)(nil), (*device.Catalog)(nil), (*device.Counter)(nil),
+			(*device.Device)(nil), (*device.Difference)(nil), (*device.Driver)(nil), (*device.Health)(nil),
+			(*device.Inventory)(nil), (*device.LabelOptions)(nil), (*device.Names)(nil),
+			(*device.Node)(nil), (*device.Partition)(nil), (*device.Problem)(nil), (*device.Rule)(nil),
+			(*device.Sharing)(nil), (*device.SliceOptions)(nil), (*device.Slots)(nil),
+			(*device.Source)(nil), (*device.Totals)(nil),
 		},
-		Operand: func(typ reflect.Type) any {
-			switch typ {
-			case reflect.TypeFor[*device.Inventory]():
+		Operands: []any{
+			func() *device.Inventory {
 				return &device.Inventory{Nodes: []device.Node{device.NewNode("n", device.SourceLabels, []device.Device{{Product: "A", MemoryBytes: 1 << 30}}, device.Names{})}}
-			case reflect.TypeFor[*device.Catalog]():
-				return new(device.Inventory).Catalog()
-			case reflect.TypeFor[*device.Device]():
-				return &device.Device{Product: "A"}
-			case reflect.TypeFor[string]():
-				return "NVIDIA-A100-80GB"
-			}
-			return nil
+			},
+			func() *device.Catalog { return new(device.Inventory).Catalog() },
+			func() *device.Device { return &device.Device{Product: "A"} },
+			func() string { return "NVIDIA-A100-80GB" },
 		},
 	}.Run(t)
 }

@@ -1,7 +1,6 @@
 package scoring_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -21,53 +20,38 @@ func TestZeros(t *testing.T) {
 	})
 	testkit.Zeros{
 		Prefix: "scoring: ",
-		Functions: map[string]any{
-			"Bind": scoring.Bind, "Combine": scoring.Combine,
-			"CompileDRF": scoring.CompileDRF, "CompileKube": scoring.CompileKube, "CompileLoad": scoring.CompileLoad,
-			"CompileProportional": scoring.CompileProportional, "CompileSRA": scoring.CompileSRA,
-			"CompileStrategy": scoring.CompileStrategy, "CompileStrategyFit": scoring.CompileStrategyFit,
-			"NormalizeScores": scoring.NormalizeScores[float64], "ParseArguments": scoring.ParseArguments,
-			"ParseLoad":          scoring.ParseLoad,
-			"ParsePodOverride":   scoring.ParsePodOverride,
-			"ParseSchedulerConf": scoring.ParseSchedulerConf, "ParseScoringStrategy": scoring.ParseScoringStrategy,
+		Functions: []any{
+			scoring.Bind, scoring.Combine, scoring.CompileDRF, scoring.CompileKube, scoring.CompileLoad,
+			scoring.CompileProportional, scoring.CompileSRA, scoring.CompileStrategy,
+			scoring.CompileStrategyFit, scoring.NormalizeScores[float64], scoring.ParseArguments,
+			scoring.ParseLoad, scoring.ParsePodOverride, scoring.ParseSchedulerConf,
+			scoring.ParseScoringStrategy,
 		},
 		Types: []any{
 			(*scoring.Bound)(nil), (*scoring.DRF)(nil), (*scoring.DRFConfig)(nil),
 			(*scoring.DimExplanation)(nil), (*scoring.Explanation)(nil), (*scoring.FitRule)(nil),
-			(*scoring.Kube)(nil), (*scoring.KubeConfig)(nil), (*scoring.KubeResource)(nil), (*scoring.Load)(nil),
-			(*scoring.LoadConfig)(nil), (*scoring.Normalization)(nil), (*scoring.Option)(nil),
-			(*scoring.PodOverride)(nil), (*scoring.Proportional)(nil),
-			(*scoring.ProportionalConfig)(nil),
-			(*scoring.Result)(nil), (*scoring.SRA)(nil), (*scoring.SRAConfig)(nil), (*scoring.ScoringType)(nil),
-			(*scoring.ShapePoint)(nil), (*scoring.Status)(nil), (*scoring.Strategy)(nil), (*scoring.StrategyConfig)(nil),
-			(*scoring.StrategyFit)(nil), (*scoring.StrategyFitConfig)(nil), (*scoring.Term)(nil), (*scoring.TermExplanation)(nil),
+			(*scoring.Kube)(nil), (*scoring.KubeConfig)(nil), (*scoring.KubeResource)(nil),
+			(*scoring.Load)(nil), (*scoring.LoadConfig)(nil), (*scoring.Normalization)(nil),
+			(*scoring.Option)(nil), (*scoring.PodOverride)(nil), (*scoring.Proportional)(nil),
+			(*scoring.ProportionalConfig)(nil), (*scoring.Result)(nil), (*scoring.SRA)(nil),
+			(*scoring.SRAConfig)(nil), (*scoring.ScoringType)(nil), (*scoring.ShapePoint)(nil),
+			(*scoring.Status)(nil), (*scoring.Strategy)(nil), (*scoring.StrategyConfig)(nil),
+			(*scoring.StrategyFit)(nil), (*scoring.StrategyFitConfig)(nil), (*scoring.Term)(nil),
+			(*scoring.TermExplanation)(nil),
 		},
-		Operand: func(typ reflect.Type) any {
-			switch typ {
-			case reflect.TypeFor[*scoring.Bound]():
-				return scoring.Bind(strategy, nodes)
-			case reflect.TypeFor[*scoring.Strategy](), reflect.TypeFor[scoring.Scorer]():
-				return strategy
-			case reflect.TypeFor[*scoring.SRA]():
-				return strategy.SRA()
-			case reflect.TypeFor[*scoring.Proportional]():
-				return strategy.Proportional()
-			case reflect.TypeFor[*vector.Nodes]():
-				return nodes
-			case reflect.TypeFor[*vectormap.ResourceVectorMap]():
-				return m
-			case reflect.TypeFor[*vector.Mask]():
-				return vector.NewMask(1)
-			case reflect.TypeFor[*vector.Matrix]():
-				return m.NewMatrix(1)
-			case reflect.TypeFor[[]float64]():
-				return make([]float64, 1)
-			case reflect.TypeFor[[]int64]():
-				return make([]int64, 1)
-			case reflect.TypeFor[vector.Tie]():
-				return vector.TieLowest()
-			}
-			return nil
+		Operands: []any{
+			func() *scoring.Bound { return scoring.Bind(strategy, nodes) },
+			func() *scoring.Strategy { return strategy },
+			func() scoring.Scorer { return strategy },
+			func() *scoring.SRA { return strategy.SRA() },
+			func() *scoring.Proportional { return strategy.Proportional() },
+			func() *vector.Nodes { return nodes },
+			func() *vectormap.ResourceVectorMap { return m },
+			func() *vector.Mask { return vector.NewMask(1) },
+			func() *vector.Matrix { return m.NewMatrix(1) },
+			func() []float64 { return make([]float64, 1) },
+			func() []int64 { return make([]int64, 1) },
+			func() vector.Tie { return vector.TieLowest() },
 		},
 		Others: []any{(*scoring.Kube)(nil)},
 	}.Run(t)

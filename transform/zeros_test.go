@@ -1,7 +1,6 @@
 package transform_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -30,68 +29,37 @@ func TestZeros(t *testing.T) {
 	}
 	testkit.Zeros{
 		Prefix: "transform: ",
-		Functions: map[string]any{
-			"Charge":          transform.Charge,
-			"ChargeAmount":    transform.ChargeAmount,
-			"Compile":         transform.Compile,
-			"FromTuples":      transform.FromTuples,
-			"Parse":           transform.Parse,
-			"PerCard":         transform.PerCard,
-			"PercentOfDevice": transform.PercentOfDevice,
+		Functions: []any{
+			transform.Charge, transform.ChargeAmount, transform.Compile, transform.FromTuples,
+			transform.Parse, transform.PerCard, transform.PercentOfDevice,
 		},
 		Types: []any{
-			(*transform.AmbiguousNameError)(nil),
-			(*transform.Answer)(nil),
-			(*transform.BindOptions)(nil),
-			(*transform.Config)(nil),
-			(*transform.Explanation)(nil),
-			(*transform.Finding)(nil),
-			(*transform.Linear)(nil),
-			(*transform.MultiplierSource)(nil),
-			(*transform.NotExpressibleError)(nil),
-			(*transform.Options)(nil),
-			(*transform.Query)(nil),
-			(*transform.Result)(nil),
-			(*transform.RoundUp)(nil),
-			(*transform.Rule)(nil),
-			(*transform.Severity)(nil),
-			(*transform.Shape)(nil),
-			(*transform.Strategy)(nil),
-			(*transform.Template)(nil),
-			(*transform.Term)(nil),
-			(*transform.Transformation)(nil),
-			(*transform.Tuple)(nil),
-			(*transform.UnmappedError)(nil),
-			(*transform.ZeroMultiplier)(nil),
+			(*transform.AmbiguousNameError)(nil), (*transform.Answer)(nil), (*transform.BindOptions)(nil),
+			(*transform.Config)(nil), (*transform.Explanation)(nil), (*transform.Finding)(nil),
+			(*transform.Linear)(nil), (*transform.MultiplierSource)(nil),
+			(*transform.NotExpressibleError)(nil), (*transform.Options)(nil), (*transform.Query)(nil),
+			(*transform.Result)(nil), (*transform.RoundUp)(nil), (*transform.Rule)(nil),
+			(*transform.Severity)(nil), (*transform.Shape)(nil), (*transform.Strategy)(nil),
+			(*transform.Template)(nil), (*transform.Term)(nil), (*transform.Transformation)(nil),
+			(*transform.Tuple)(nil), (*transform.UnmappedError)(nil), (*transform.ZeroMultiplier)(nil),
 		},
-		Operand: func(typ reflect.Type) any {
-			switch typ {
-			case reflect.TypeFor[*transform.Transformation]():
-				return transformation()
-			case reflect.TypeFor[*transform.Linear]():
+		Operands: []any{
+			func() *transform.Transformation { return transformation() },
+			func() *transform.Linear {
 				l, err := transformation().Bind(inputs, inputs, transform.BindOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return l
-			case reflect.TypeFor[*transform.Config]():
-				return transformation().Config()
-			case reflect.TypeFor[*vectormap.ResourceVectorMap]():
-				return inputs
-			case reflect.TypeFor[*vector.Matrix]():
-				return inputs.NewMatrix(1)
-			case reflect.TypeFor[vector.ResourceVector]():
-				return inputs.NewVector()
-			case reflect.TypeFor[corev1.ResourceList]():
-				return corev1.ResourceList{"a": resource.MustParse("2")}
-			case reflect.TypeFor[corev1.ResourceName]():
-				return corev1.ResourceName("a")
-			case reflect.TypeFor[[]int64]():
-				return []int64{1}
-			case reflect.TypeFor[int64]():
-				return int64(1)
-			}
-			return nil
+			},
+			func() *transform.Config { return transformation().Config() },
+			func() *vectormap.ResourceVectorMap { return inputs },
+			func() *vector.Matrix { return inputs.NewMatrix(1) },
+			func() vector.ResourceVector { return inputs.NewVector() },
+			func() corev1.ResourceList { return corev1.ResourceList{"a": resource.MustParse("2")} },
+			func() corev1.ResourceName { return corev1.ResourceName("a") },
+			func() []int64 { return []int64{1} },
+			func() int64 { return int64(1) },
 		},
 	}.Run(t)
 }

@@ -1,7 +1,6 @@
 package mig_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/resvec/resvec/device"
@@ -15,42 +14,24 @@ import (
 func TestZeros(t *testing.T) {
 	testkit.Zeros{
 		Prefix: "mig: ",
-		Functions: map[string]any{
-			"Assumed":        mig.Assumed,
-			"BestStart":      mig.BestStart,
-			"ExplainPlace":   mig.ExplainPlace,
-			"GPUs":           mig.GPUs,
-			"GeometryFor":    mig.GeometryFor,
-			"GeometryNamed":  mig.GeometryNamed,
-			"NewGeometry":    mig.NewGeometry,
-			"PlaceInstances": mig.PlaceInstances,
-			"Remaining":      mig.Remaining,
-			"Weights":        mig.Weights,
+		Functions: []any{
+			mig.Assumed, mig.BestStart, mig.ExplainPlace, mig.GPUs, mig.GeometryFor, mig.GeometryNamed,
+			mig.NewGeometry, mig.PlaceInstances, mig.Remaining, mig.Weights,
 		},
 		Types: []any{
-			(*mig.GPU)(nil),
-			(*mig.Geometry)(nil),
-			(*mig.GeometryProfile)(nil),
-			(*mig.Placed)(nil),
+			(*mig.GPU)(nil), (*mig.Geometry)(nil), (*mig.GeometryProfile)(nil), (*mig.Placed)(nil),
 			(*mig.WeightRule)(nil),
 		},
-		Operand: func(typ reflect.Type) any {
-			switch typ {
-			case reflect.TypeFor[*mig.Geometry]():
-				return knownGeometries()[0]
-			case reflect.TypeFor[*device.Node]():
-				return &device.Node{Devices: []device.Device{{Product: "A"}}}
-			case reflect.TypeFor[*vectormap.ResourceVectorMap]():
+		Operands: []any{
+			func() *mig.Geometry { return knownGeometries()[0] },
+			func() *device.Node { return &device.Node{Devices: []device.Device{{Product: "A"}}} },
+			func() *vectormap.ResourceVectorMap {
 				m, _ := vectormap.New([]string{"nvidia.com/gpu", "nvidia.com/mig-1g.5gb"})
 				return m
-			case reflect.TypeFor[[]device.Profile]():
-				return []device.Profile{{G: 1, MemGB: 5}}
-			case reflect.TypeFor[device.Profile]():
-				return device.Profile{G: 1, MemGB: 5}
-			case reflect.TypeFor[string]():
-				return "A100-SXM4-40GB"
-			}
-			return nil
+			},
+			func() []device.Profile { return []device.Profile{{G: 1, MemGB: 5}} },
+			func() device.Profile { return device.Profile{G: 1, MemGB: 5} },
+			func() string { return "A100-SXM4-40GB" },
 		},
 	}.Run(t)
 }

@@ -1,7 +1,6 @@
 package share_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/resvec/resvec/device"
@@ -15,67 +14,36 @@ import (
 func TestZeros(t *testing.T) {
 	testkit.Zeros{
 		Prefix: "share: ",
-		Functions: map[string]any{
-			"FillRequest":          share.FillRequest,
-			"FromResourceList":     share.FromResourceList,
-			"KoordinatorRatio":     share.KoordinatorRatio,
-			"NewScorer":            share.NewScorer,
-			"Normalize":            share.Normalize,
-			"ParseScoringStrategy": share.ParseScoringStrategy,
-			"CheckStates":          share.CheckStates,
-			"ResourceNamed":        share.ResourceNamed,
-			"States":               share.States,
+		Functions: []any{
+			share.FillRequest, share.FromResourceList, share.KoordinatorRatio, share.NewScorer,
+			share.Normalize, share.ParseScoringStrategy, share.CheckStates, share.ResourceNamed,
+			share.States,
 		},
 		Types: []any{
-			(*share.Account)(nil),
-			(*share.AllocRequest)(nil),
-			(*share.Allocated)(nil),
-			(*share.Allocation)(nil),
-			(*share.Bound)(nil),
-			(*share.Cause)(nil),
-			(*share.Config)(nil),
-			(*share.GoneError)(nil),
-			(*share.Hint)(nil),
-			(*share.Joint)(nil),
-			(*share.NotEnoughError)(nil),
-			(*share.Policy)(nil),
-			(*share.Reason)(nil),
-			(*share.Rejection)(nil),
-			(*share.Rejections)(nil),
-			(*share.Amounts)(nil),
-			(*share.Amounts)(nil),
-			(*share.Amounts)(nil),
-			(*share.Requirement)(nil),
-			(*share.Resource)(nil),
-			(*share.ResourceSpec)(nil),
-			(*share.Scope)(nil),
-			(*share.Scorer)(nil),
-			(*share.State)(nil),
+			(*share.Account)(nil), (*share.AllocRequest)(nil), (*share.Allocated)(nil),
+			(*share.Allocation)(nil), (*share.Bound)(nil), (*share.Cause)(nil), (*share.Config)(nil),
+			(*share.GoneError)(nil), (*share.Hint)(nil), (*share.Joint)(nil), (*share.NotEnoughError)(nil),
+			(*share.Policy)(nil), (*share.Reason)(nil), (*share.Rejection)(nil), (*share.Rejections)(nil),
+			(*share.Amounts)(nil), (*share.Requirement)(nil), (*share.Resource)(nil),
+			(*share.ResourceSpec)(nil), (*share.Scope)(nil), (*share.Scorer)(nil), (*share.State)(nil),
 		},
-		Operand: func(typ reflect.Type) any {
-			switch typ {
-			case reflect.TypeFor[*share.Account]():
-				return accountOf(t, []share.State{{Kind: device.KindGPU}})
-			case reflect.TypeFor[*share.Scorer]():
+		Operands: []any{
+			func() *share.Account { return accountOf(t, []share.State{{Kind: device.KindGPU}}) },
+			func() *share.Scorer {
 				s, err := share.NewScorer(share.KoordinatorDefaults())
 				if err != nil {
 					t.Fatal(err)
 				}
 				return s
-			case reflect.TypeFor[*share.Bound]():
+			},
+			func() *share.Bound {
 				return new(share.Scorer).Bind(accountOf(t, []share.State{{Kind: device.KindGPU}}))
-			case reflect.TypeFor[*vector.Mask]():
-				return vector.NewMask(1)
-			case reflect.TypeFor[vector.Tie]():
-				return vector.TieLowest()
-			case reflect.TypeFor[*device.Node]():
-				return &device.Node{Devices: []device.Device{{Product: "A"}}}
-			case reflect.TypeFor[[]share.Requirement]():
-				return []share.Requirement{{}}
-			case reflect.TypeFor[[]int64]():
-				return []int64{0}
-			}
-			return nil
+			},
+			func() *vector.Mask { return vector.NewMask(1) },
+			func() vector.Tie { return vector.TieLowest() },
+			func() *device.Node { return &device.Node{Devices: []device.Device{{Product: "A"}}} },
+			func() []share.Requirement { return []share.Requirement{{}} },
+			func() []int64 { return []int64{0} },
 		},
 	}.Run(t)
 }

@@ -20,31 +20,30 @@ import (
 // work, panic with a text that starts with Prefix, or panic in Go's words for the use of
 // a nil pointer. Any other panic of Go or of another package fails the test.
 type Zeros struct {
-	Prefix    string                 // what panics start with, such as "vector: "
-	Functions map[string]any         // the exported functions by name; for generic ones any instance
-	Types     []any                  // nil pointers of the exported types that are no interfaces
-	Operand   func(reflect.Type) any // a new good operand of a type, or nil: there is none
-	Others    []any                  // nil pointers of more types, for operands that are interfaces
+	Prefix    string // what panics start with, such as "vector: "
+	Functions []any  // the exported functions; of generic ones any instance
+	Types     []any  // nil pointers of the exported types that are no interfaces
+	Operands  []any  // a function for each type that there is a good operand of, which makes one
+	Others    []any  // nil pointers of more types, for operands that are interfaces
 }
 
 // Run checks the package in the present folder.
 func (z Zeros) Run(t *testing.T) {
-	for _, name := range exportedFunctions(t) {
-		if z.Functions[name] == nil {
-			t.Errorf("the function %s is not in the list", name)
-		}
-	}
 	listed := map[string]bool{}
+	for _, f := range z.Functions {
+		name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name() // such as example.com/p.F[...]
+		name, _, _ = strings.Cut(name[strings.LastIndex(name, "/")+1:], "[")
+		name = name[strings.Index(name, ".")+1:]
+		listed[name] = true
+		z.calls(t, name, reflect.ValueOf(f), nil)
+	}
 	for _, pointer := range z.Types {
 		listed[reflect.TypeOf(pointer).Elem().Name()] = true
 	}
-	for _, name := range exportedTypes(t) {
+	for _, name := range exported(t) {
 		if !listed[name] {
-			t.Errorf("the type %s is not in the list", name)
+			t.Errorf("%s is not in the lists", name)
 		}
-	}
-	for name, f := range z.Functions {
-		z.calls(t, name, reflect.ValueOf(f), nil)
 	}
 	for _, pointer := range z.Types {
 		typ := reflect.TypeOf(pointer)
@@ -186,34 +185,14 @@ func (z Zeros) without(typ reflect.Type) []reflect.Value {
 	return all
 }
 
+// operand makes a good operand of a type, if there is one.
 func (z Zeros) operand(typ reflect.Type) reflect.Value {
-	if z.Operand != nil {
-		if x := z.Operand(typ); x != nil {
-			return reflect.ValueOf(x)
+	for _, f := range z.Operands {
+		if f := reflect.ValueOf(f); f.Type().Out(0) == typ {
+			return f.Call(nil)[0]
 		}
 	}
 	return reflect.Value{}
-}
-
-// exportedTypes returns the names of the exported types of the package in the present
-// folder that are no interfaces, aliases or generic.
-func exportedTypes(t *testing.T) (names []string) {
-	for _, file := range parsedFiles(t) {
-		for _, d := range file.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok || g.Tok != token.TYPE {
-				continue
-			}
-			for _, spec := range g.Specs {
-				s := spec.(*ast.TypeSpec)
-				_, isInterface := s.Type.(*ast.InterfaceType)
-				if s.Name.IsExported() && !isInterface && s.TypeParams == nil && !s.Assign.IsValid() {
-					names = append(names, s.Name.Name)
-				}
-			}
-		}
-	}
-	return names
 }
 
 // recovered calls f and goes through what it returns to be ranged over. It returns
@@ -229,21 +208,10 @@ func recovered(f reflect.Value, args []reflect.Value) (got any) {
 	return nil
 }
 
-// exportedFunctions returns the names of the exported functions of the package in
-// the present folder that have a parameter.
-func exportedFunctions(t *testing.T) (names []string) {
-	for _, file := range parsedFiles(t) {
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.IsExported() && f.Type.Params.NumFields() > 0 {
-				names = append(names, f.Name.Name)
-			}
-		}
-	}
-	return names
-}
-
-// parsedFiles returns the files of the package in the present folder.
-func parsedFiles(t *testing.T) (parsed []*ast.File) {
+// exported returns the names of the exported functions with a parameter of the package
+// in the present folder, and of its exported types that are no interfaces, aliases or
+// generic.
+func exported(t *testing.T) (names []string) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +224,25 @@ func parsedFiles(t *testing.T) (parsed []*ast.File) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parsed = append(parsed, file)
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil && d.Name.IsExported() && d.Type.Params.NumFields() > 0 {
+					names = append(names, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					s, ok := spec.(*ast.TypeSpec)
+					if !ok {
+						continue
+					}
+					_, isInterface := s.Type.(*ast.InterfaceType)
+					if s.Name.IsExported() && !isInterface && s.TypeParams == nil && !s.Assign.IsValid() {
+						names = append(names, s.Name.Name)
+					}
+				}
+			}
+		}
 	}
-	return parsed
+	return names
 }

@@ -1,7 +1,6 @@
 package gpu_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -18,41 +17,28 @@ func TestZeros(t *testing.T) {
 	nodes, state := nodesOf([]float64{8000}), gpu.NewState([]gpu.Node{{Left: []float64{1000}}})
 	testkit.Zeros{
 		Prefix: "gpu: ",
-		Functions: map[string]any{
-			"Bind": gpu.Bind, "CompileBestFit": gpu.CompileBestFit, "CompileClustering": gpu.CompileClustering,
-			"CompileDotProduct": gpu.CompileDotProduct, "CompileFGD": gpu.CompileFGD, "NewPacking": gpu.NewPacking,
-			"NewState": gpu.NewState, "NodeOf": gpu.NodeOf, "RequestOf": gpu.RequestOf,
-			"TypicalPodOf": gpu.TypicalPodOf, "TypicalPods": gpu.TypicalPods, "WeightedPods": gpu.WeightedPods,
+		Functions: []any{
+			gpu.Bind, gpu.CompileBestFit, gpu.CompileClustering, gpu.CompileDotProduct, gpu.CompileFGD,
+			gpu.NewPacking, gpu.NewState, gpu.NodeOf, gpu.RequestOf, gpu.TypicalPodOf, gpu.TypicalPods,
+			gpu.WeightedPods,
 		},
 		Types: []any{
-			(*gpu.BestFitConfig)(nil), (*gpu.Bound)(nil), (*gpu.ClusteringConfig)(nil), (*gpu.DeviceError)(nil),
-			(*gpu.DotProductConfig)(nil), (*gpu.FGDConfig)(nil), (*gpu.Node)(nil), (*gpu.NodeSize)(nil), (*gpu.Rejections)(nil),
-			(*gpu.Request)(nil), (*gpu.Scorer)(nil), (*gpu.State)(nil), (*gpu.Typical)(nil), (*gpu.TypicalPod)(nil),
+			(*gpu.BestFitConfig)(nil), (*gpu.Bound)(nil), (*gpu.ClusteringConfig)(nil),
+			(*gpu.DeviceError)(nil), (*gpu.DotProductConfig)(nil), (*gpu.FGDConfig)(nil), (*gpu.Node)(nil),
+			(*gpu.NodeSize)(nil), (*gpu.Rejections)(nil), (*gpu.Request)(nil), (*gpu.Scorer)(nil),
+			(*gpu.State)(nil), (*gpu.Typical)(nil), (*gpu.TypicalPod)(nil),
 		},
-		Operand: func(typ reflect.Type) any {
-			switch typ {
-			case reflect.TypeFor[*gpu.Bound]():
-				return gpu.Bind(scorer, nodes, state)
-			case reflect.TypeFor[*gpu.Scorer]():
-				return scorer
-			case reflect.TypeFor[*gpu.Typical]():
-				return typical
-			case reflect.TypeFor[*gpu.State]():
-				return state.Clone()
-			case reflect.TypeFor[*gpu.Request]():
-				return &gpu.Request{CPU: 1000, Count: 1, Milli: 500}
-			case reflect.TypeFor[*vector.Nodes]():
-				return nodes
-			case reflect.TypeFor[*vectormap.ResourceVectorMap]():
-				return gpuMap(t)
-			case reflect.TypeFor[*vector.Mask]():
-				return vector.NewMask(1)
-			case reflect.TypeFor[[]float64]():
-				return make([]float64, 1)
-			case reflect.TypeFor[vector.Tie]():
-				return vector.TieLowest()
-			}
-			return nil
+		Operands: []any{
+			func() *gpu.Bound { return gpu.Bind(scorer, nodes, state) },
+			func() *gpu.Scorer { return scorer },
+			func() *gpu.Typical { return typical },
+			func() *gpu.State { return state.Clone() },
+			func() *gpu.Request { return &gpu.Request{CPU: 1000, Count: 1, Milli: 500} },
+			func() *vector.Nodes { return nodes },
+			func() *vectormap.ResourceVectorMap { return gpuMap(t) },
+			func() *vector.Mask { return vector.NewMask(1) },
+			func() []float64 { return make([]float64, 1) },
+			func() vector.Tie { return vector.TieLowest() },
 		},
 	}.Run(t)
 }
