@@ -3,7 +3,6 @@ package vectormap
 import (
 	"testing"
 
-	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -24,31 +23,6 @@ func benchObjects(tb testing.TB) (*ResourceVectorMap, *corev1.Node, *corev1.Pod)
 		tb.Fatal(err)
 	}
 	return m, node, p
-}
-
-func BenchmarkNodeAllocatable(b *testing.B) {
-	m, node, _ := benchObjects(b)
-	var v vector.ResourceVector
-	b.ReportAllocs()
-	for b.Loop() {
-		v, _ = m.NodeAllocatable(v, node, nil)
-	}
-	if v[CPU] != 95500 || v[GPU] != 8 {
-		b.Fatal(v)
-	}
-}
-
-func BenchmarkPodRequest(b *testing.B) {
-	m, _, p := benchObjects(b)
-	opts := PodOptions{Scratch: corev1.ResourceList{}}
-	var v vector.ResourceVector
-	b.ReportAllocs()
-	for b.Loop() {
-		v, _ = m.PodRequest(v, p, opts, nil)
-	}
-	if v[CPU] != 4100 || v[Pods] != 1 {
-		b.Fatal(v)
-	}
 }
 
 // TestAllocations pins what the comments claim: no allocation into a vector

@@ -466,40 +466,6 @@ func FuzzDeviceScores(f *testing.F) {
 	})
 }
 
-func BenchmarkDevice(b *testing.B) {
-	const nodes, devices = 5000, 8
-	const rows = nodes * devices
-	r := testkit.Rand(25)
-	total, free := testkit.Matrix(rows, 1), testkit.Matrix(rows, 1)
-	offsets := []int32{0}
-	for i := range rows {
-		total[i], free[i] = 100, float64(r.IntN(101))
-		if i%devices == devices-1 {
-			offsets = append(offsets, int32(i+1))
-		}
-	}
-	entries := []kernel.DeviceEntry{{Total: total, Free: free, Request: 20, Weight: 1}}
-	scores, sums := make([]int64, rows), make([]float64, nodes)
-	for _, bench := range []struct {
-		name string
-		run  func()
-	}{
-		{"Scores", func() { kernel.DeviceScores(scores, false, entries, nil) }},
-		{"Sums", func() { kernel.DeviceSums(sums, free, offsets, nil) }},
-		{"Bound", func() { kernel.DeviceBound(free, nil) }},
-		{"Groups", func() { kernel.Groups(offsets, rows) }},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			testkit.EachImplB(b, func(b *testing.B) {
-				for b.Loop() {
-					bench.run()
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
-			})
-		})
-	}
-}
-
 // TestSegmentSums holds SegmentSums against a loop, for groups of all sizes and lists
 // that take several calls, between pages that fault.
 func TestSegmentSums(t *testing.T) {

@@ -170,16 +170,3 @@ func TestGPUAllocates(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkGPU scores all nodes by every policy.
-func BenchmarkGPU(b *testing.B) {
-	g, _ := gpuWorld(testkit.Rand(3), 4992, 8)
-	dst := make([]float64, len(g.CPU))
-	for _, k := range gpuKernels {
-		b.Run(k.name+"/nodes=4992/devices=8", func(b *testing.B) {
-			for b.Loop() {
-				k.run(dst, g, nil)
-			}
-		})
-	}
-}

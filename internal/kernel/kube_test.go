@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -318,49 +317,4 @@ func FuzzKube(f *testing.F) {
 			testkit.EachImpl(t, func(t *testing.T) { c.check(t, formula.KubeType, floats, ints) })
 		}
 	})
-}
-
-func BenchmarkKube(b *testing.B) {
-	const rows, cols = 5000, 8
-	stride := (rows + 63) / 64 * 64
-	r := testkit.Rand(9)
-	data := testkit.Matrix(stride, 2*cols)
-	var entries []kernel.KubeEntry
-	for k := range cols {
-		e := kernel.KubeEntry{Used: data[2*k*stride:][:rows], Allocatable: data[(2*k+1)*stride:][:rows], Request: 500, Weight: float64(k + 1), Scale: 1}
-		for i := range rows {
-			a := 1 + r.Int64N(1<<16)
-			e.Allocatable[i], e.Used[i] = float64(a), float64(r.Int64N(a))
-		}
-		entries = append(entries, e)
-	}
-	kept := slices.Clone(entries)
-	reciprocals := testkit.Matrix(stride, cols)
-	for k := range kept {
-		kept[k].Reciprocals = reciprocals[k*stride:][:rows]
-		kernel.Reciprocals(kept[k].Reciprocals, kept[k].Allocatable)
-	}
-	var table kernel.KubeTable
-	for v := range 101 {
-		table[v] = uint8(v)
-	}
-	sparse := make([]uint64, (rows+63)/64)
-	for i := 0; i < rows; i += 500 {
-		sparse[i/64] |= 1 << (i % 64)
-	}
-	dst := make([]int64, rows)
-	for _, formula := range kubeTypes {
-		for name, mask := range map[string][]uint64{"all": nil, "ten": sparse} {
-			for way, entries := range map[string][]kernel.KubeEntry{"divided": entries, "kept": kept} {
-				b.Run(fmt.Sprintf("%s/rows=%s/%s", formula.name, name, way), func(b *testing.B) {
-					testkit.EachImplB(b, func(b *testing.B) {
-						for b.Loop() {
-							kernel.Kube(dst, formula.KubeType, entries, &table, mask)
-						}
-						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
-					})
-				})
-			}
-		}
-	}
 }

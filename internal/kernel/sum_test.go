@@ -1,7 +1,6 @@
 package kernel_test
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -107,21 +106,4 @@ func FuzzSum(f *testing.F) {
 		testkit.FloatsOf(values, data)
 		testkit.EachImpl(t, func(t *testing.T) { checkSum(t, values) })
 	})
-}
-
-func BenchmarkSum(b *testing.B) {
-	for _, n := range []int{500, 5000} {
-		values := make([]float64, n)
-		for i := range values {
-			values[i] = float64(i)
-		}
-		b.Run(fmt.Sprint("nodes=", n), func(b *testing.B) {
-			testkit.EachImplB(b, func(b *testing.B) {
-				b.SetBytes(int64(8 * n))
-				for b.Loop() {
-					kernel.SumWhole(values)
-				}
-			})
-		})
-	}
 }

@@ -102,12 +102,3 @@ func TestExpTable(t *testing.T) {
 		power.Mul(power, root)
 	}
 }
-
-func BenchmarkExp(b *testing.B) {
-	x, sum := 0.0, 0.0
-	for b.Loop() {
-		sum += exp(-x)
-		x = math.Mod(x+0.37, 8)
-	}
-	_ = sum
-}
