@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/quota/fairshare"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -170,4 +171,55 @@ spec:
 	// Output:
 	// research true
 	// vision false
+}
+
+// What queues can lose at most goes to a gang.Proof: then a gang that nobody may make room for
+// is refused before a victim is asked for. Here team-a wants 3 more. team-c has 2 too many, but
+// nothing of it is preemptible, and team-b has only 1 too many.
+func ExampleClaim_Limits() {
+	gpus := func(n float64) vector.ResourceVector { return vector.ResourceVector{n} }
+	tree, _ := fairshare.NewTree(vector.Schema{}, 1, fairshare.Options{})
+	tree.SetTotal(gpus(8))
+	a, _, _ := tree.Set("team-a", fairshare.Queue{Deserved: gpus(4)})
+	b, _, _ := tree.Set("team-b", fairshare.Queue{Deserved: gpus(3)})
+	c, _, _ := tree.Set("team-c", fairshare.Queue{Deserved: gpus(1)})
+	tree.SetUsage(a, fairshare.Usage{Allocated: gpus(1), Wanted: gpus(4)})
+	tree.SetUsage(b, fairshare.Usage{Allocated: gpus(4)})
+	tree.SetUsage(c, fairshare.Usage{Allocated: gpus(3), Unpreemptible: gpus(3)})
+	tree.Divide()
+
+	running := make([]fairshare.Victim, 4) // all on one node, that is full
+	for i := range running {
+		running[i] = fairshare.Victim{Queue: b, Amounts: gpus(1)}
+	}
+	free, requests := vector.NewMatrix(vector.Schema{}, 1, 1), vector.NewMatrix(vector.Schema{}, 1, 1)
+	requests.SetRow(0, gpus(3))
+
+	claim := fairshare.NewClaim(tree)
+	if why, ok, err := claim.Begin(a, fairshare.Job{Request: gpus(3)}); !ok || err != nil {
+		fmt.Println(why, err)
+		return
+	}
+	var limits vector.Matrix
+	owners := claim.Limits(&limits, nil, running)
+	claim.Drop()
+	fmt.Println("team-b can lose", limits.At(owners[0], 0))
+
+	var proof gang.Proof
+	proof.Reset(free, requests, nil)
+	if err := proof.Limit(gang.Budgets{Limits: &limits}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, v := range running {
+		if err := proof.ReleaseOf(owners[i], v.Node, v.Amounts); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	_, infeasible := proof.Infeasible()
+	fmt.Println("nobody can make room:", infeasible)
+	// Output:
+	// team-b can lose 1
+	// nobody can make room: true
 }

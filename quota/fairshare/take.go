@@ -56,6 +56,7 @@ type Claim struct {
 	isSecond bool    // Kueue's rule S2-b
 	gave     []int32 // the leaves that gave by that rule
 	order    order
+	losses   losses
 }
 
 // taken is a victim that was taken: its leaf, the sibling above it of a row of the path, and
@@ -216,6 +217,25 @@ func (c *Claim) Refused() (why Refusal, n int) { return c.why, c.refused }
 func (c *Claim) ask(v Victim) (why Refusal, a, b int32) {
 	t := c.t
 	c.check()
+	if why, a, b = c.read(v); why.Reason != Allowed {
+		return why, a, b
+	}
+	switch t.options.Rules {
+	case KAI:
+		why = c.askKAI(a, b)
+	case Volcano:
+		why = c.askVolcano(a, b)
+	case Kueue:
+		why = c.askKueue(a, b, int32(v.Queue))
+	default:
+		why = c.askLeximin(a, b)
+	}
+	return why, a, b
+}
+
+// read reads a victim that its queue has, and could give to the claim's.
+func (c *Claim) read(v Victim) (why Refusal, a, b int32) {
+	t := c.t
 	q := t.checked(v.Queue)
 	t.checkVector(v.Amounts)
 	c.v = resized(c.v, t.cols)
@@ -230,17 +250,7 @@ func (c *Claim) ask(v Victim) (why Refusal, a, b int32) {
 		return Refusal{Reason: SameQueue, Queue: t.rows[c.leaf].name, Other: t.rows[q].name}, -1, -1
 	}
 	a, b = t.sides(c.leaf, q)
-	switch t.options.Rules {
-	case KAI:
-		why = c.askKAI(a, b)
-	case Volcano:
-		why = c.askVolcano(a, b)
-	case Kueue:
-		why = c.askKueue(a, b, q)
-	default:
-		why = c.askLeximin(a, b)
-	}
-	return why, a, b
+	return Refusal{}, a, b
 }
 
 // sides returns the children of the nearest common ancestor of two leaves that they are, or
@@ -394,11 +404,7 @@ func (c *Claim) askKueue(a, b, q int32) Refusal {
 	if c.isSecond && slices.Contains(c.gave, q) {
 		return c.refusal(GaveAlready, a, q, -1, 0, 0)
 	}
-	within := true
-	for j, x := range c.asks {
-		within = within && (x == 0 || !t.borrows(c.leaf, c.leaf, j, x))
-	}
-	if within {
+	if c.isWithin() {
 		return Refusal{}
 	}
 	left := t.borrowing(a, c.leaf, c.asks, 1)
@@ -412,6 +418,16 @@ func (c *Claim) askKueue(a, b, q int32) Refusal {
 		return c.comparison(BorrowsMore, a, b, left, right)
 	}
 	return Refusal{}
+}
+
+// isWithin reports whether the claim's leaf needn't borrow what it asks for.
+func (c *Claim) isWithin() bool {
+	for j, x := range c.asks {
+		if x > 0 && c.t.borrows(c.leaf, c.leaf, j, x) {
+			return false
+		}
+	}
+	return true
 }
 
 // borrowsAny reports whether a queue borrows in any column.
@@ -428,6 +444,22 @@ func (t *Tree) borrowsAny(row int32) bool {
 // saturated than the giver's. It has to become more saturated: else a column that doesn't
 // matter to anybody could go back and forth.
 func (c *Claim) askLeximin(a, b int32) Refusal {
+	if why := c.askShare(a, b); why.Reason != Allowed {
+		return why
+	}
+	t := c.t
+	left := t.saturation(a, c.asks, 1)
+	if was := t.saturation(a, nil, 1); left.Compare(was) <= 0 {
+		return c.comparison(NotMore, a, b, left, was)
+	}
+	if right := t.saturation(b, c.v, -1); left.Compare(right) > 0 {
+		return c.comparison(Saturated, a, b, left, right)
+	}
+	return Refusal{}
+}
+
+// askShare asks whether the claim's leaf, and all above it up to a, stay within their shares.
+func (c *Claim) askShare(a, b int32) Refusal {
 	t := c.t
 	for _, x := range c.path {
 		for j, q := range c.asks {
@@ -438,13 +470,6 @@ func (c *Claim) askLeximin(a, b int32) Refusal {
 		if x == a {
 			break
 		}
-	}
-	left := t.saturation(a, c.asks, 1)
-	if was := t.saturation(a, nil, 1); left.Compare(was) <= 0 {
-		return c.comparison(NotMore, a, b, left, was)
-	}
-	if right := t.saturation(b, c.v, -1); left.Compare(right) > 0 {
-		return c.comparison(Saturated, a, b, left, right)
 	}
 	return Refusal{}
 }

@@ -1,0 +1,257 @@
+package fairshare
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+)
+
+// permitted calls keep with each set of victims that a claim may end with, as bits: it takes
+// them in every order, also by Kueue's second round, and gives back every subset.
+func permitted(t *testing.T, claim *Claim, leaf int, job Job, list []Victim, keep func(set uint)) {
+	type state struct {
+		taken    uint
+		isSecond bool
+		gave     uint // by the second round
+	}
+	type step int // of a victim, or -1 to begin the second round
+	replay := func(path []step) {
+		_, _, err := claim.Begin(leaf, job)
+		must(t, err)
+		for _, i := range path {
+			if i < 0 {
+				claim.Second()
+			} else if why, ok := claim.take(list[i], int32(i)); !ok {
+				t.Fatal(why)
+			}
+		}
+	}
+	seen := map[state]bool{}
+	var visit func(s state, path []step)
+	visit = func(s state, path []step) {
+		if seen[s] {
+			return
+		}
+		seen[s] = true
+		for kept := s.taken; ; kept = (kept - 1) & s.taken {
+			mark := claim.t.Mark()
+			replay(path)
+			if _, ok := claim.Keep(func(i int) bool { return kept>>i&1 == 0 }); ok {
+				keep(kept)
+			}
+			claim.t.Rollback(mark)
+			if kept == 0 {
+				break
+			}
+		}
+		for i := range list {
+			if s.taken>>i&1 == 1 {
+				continue
+			}
+			replay(path)
+			_, ok := claim.May(list[i])
+			claim.Drop()
+			if ok {
+				next := state{s.taken | 1<<i, s.isSecond, s.gave}
+				if s.isSecond {
+					next.gave |= 1 << list[i].Queue
+				}
+				visit(next, append(slices.Clone(path), step(i)))
+			}
+		}
+		if claim.t.options.Rules == Kueue && !s.isSecond {
+			visit(state{s.taken, true, 0}, append(slices.Clone(path), -1))
+		}
+	}
+	visit(state{}, nil)
+}
+
+// contested returns a small random tree that is nearly full, a leaf of it that has little, and
+// what the others could give.
+func contested(t *testing.T, seed uint64) (p *pair, leaf int, job Job, list []Victim) {
+	p = &pair{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 11)), scale: 8}
+	p.cols = 1 + p.r.IntN(2)
+	o := Options{Rules: Rules(seed % 4), ByWeight: p.r.IntN(4) == 0, Multiplier: []float64{0, 1.5}[p.r.IntN(2)]}
+	if p.r.IntN(2) == 0 {
+		o.Groups = make([]int, p.cols)
+	}
+	p.m = newModel(p.cols, o)
+	var err error
+	p.tree, err = NewTree(vector.Schema{}, p.cols, o)
+	must(t, err)
+	for n := range 2 + p.r.IntN(6) {
+		p.set(fmt.Sprint("q", n))
+	}
+	leaf, _ = p.leaf()
+	total := make(vector.ResourceVector, p.cols)
+	for name, row := range p.tree.All() {
+		if len(p.m.children(name)) > 0 {
+			continue
+		}
+		u := Usage{Allocated: p.vector(0), Wanted: vector.ResourceVector{9, 9}[:p.cols]}
+		if row == leaf && p.r.IntN(3) > 0 {
+			u.Allocated = nil
+		}
+		must(t, p.tree.SetUsage(row, u))
+		total.Add(u.Allocated)
+		// Of many victims that are one unit each, some sets are just what may go.
+		for k := p.r.IntN(4); k > 0 && row != leaf && len(list) < 5; k-- {
+			v := make(vector.ResourceVector, p.cols)
+			for j := range v {
+				v[j] = min(u.Allocated.Get(j), float64(p.r.IntN(4)))
+				u.Allocated[j] -= v[j]
+			}
+			list = append(list, Victim{Queue: row, Amounts: v})
+		}
+	}
+	must(t, p.tree.SetTotal(total))
+	p.tree.Divide()
+	for range p.cols {
+		job.Request = append(job.Request, float64(p.r.IntN(3)))
+	}
+	return p, leaf, job, list
+}
+
+// TestLimits compares limits with all sets of victims that a claim may end with, in random
+// stories: no such set is beyond them. It counts how many of the others are.
+func TestLimits(t *testing.T) {
+	n := cmp.Or(testkit.Environment(t, "RESVEC_LONG", 0)*40_000, 4_000)
+	if testing.Short() {
+		n = min(n, 400)
+	}
+	var sets, refused, beyond [4]int
+	for seed := range n {
+		p, row, job, list := contested(t, seed)
+		claim := NewClaim(p.tree)
+		before := stateOf(p.tree)
+		_, ok, err := claim.Begin(row, job)
+		must(t, err)
+		if !ok {
+			continue
+		}
+		var limits vector.Matrix
+		owners := claim.Limits(&limits, nil, list)
+		claim.Drop()
+		if !before.is(p.tree) {
+			p.fatal("limits leave something behind")
+		}
+		may := map[uint]bool{}
+		permitted(t, claim, row, job, list, func(set uint) { may[set] = true })
+		for set := range uint(1) << len(list) {
+			sum := vector.NewMatrix(p.tree.schema, limits.Rows(), p.cols)
+			for i, v := range list {
+				if set>>i&1 == 1 {
+					must(t, sum.AddToRow(owners[i], v.Amounts))
+				}
+			}
+			isBeyond := false
+			for j := range p.cols {
+				for o, x := range sum.Column(j) {
+					isBeyond = isBeyond || x > limits.At(o, j)
+				}
+			}
+			rules := p.tree.options.Rules
+			sets[rules]++
+			if !may[set] {
+				refused[rules]++
+				if isBeyond {
+					beyond[rules]++
+				}
+			} else if isBeyond {
+				p.fatal("rules ", rules, ": the set ", set, " of ", list, " is permitted, and beyond the limits ", limits.Elements(), " of ", owners)
+			}
+		}
+	}
+	for rules := range beyond {
+		t.Logf("rules %d: of %d sets %d are refused, %d of them by the limits", rules, sets[rules], refused[rules], beyond[rules])
+		if beyond[rules]*3 < refused[rules] {
+			t.Errorf("rules %d: the limits refuse %d of %d sets that are refused", rules, beyond[rules], refused[rules])
+		}
+	}
+}
+
+// TestLimitsOfEachRule has limits to check by hand: of b, whose jobs all have the size of its
+// victim, for a job of a.
+func TestLimitsOfEachRule(t *testing.T) {
+	type v = vector.ResourceVector
+	for _, test := range []struct {
+		name              string
+		rules             Rules
+		deserved, total   v // of a and of b
+		has, victim, want v
+	}{
+		{"KAI: 3 above 4, the last may cross", KAI, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{2 + 3, inf}},
+		{"KAI: above in both", KAI, v{4, 4}, v{8, 8}, v{7, 7}, v{3, 3}, v{inf, inf}},
+		{"KAI: above in none", KAI, v{4, 4}, v{8, 8}, v{4, 4}, v{3, 3}, v{0, 0}},
+		{"Volcano: as KAI", Volcano, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{2 + 3, inf}},
+		{"Volcano: best effort may always go", Volcano, v{4, 0}, v{8, 8}, v{2, 7}, v{0, 3}, v{0, inf}},
+		{"Kueue: 3 borrowed, the last may cross", Kueue, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{2 + 3, inf}},
+		{"Leximin: no more saturated than a, with 2 of 4", Leximin, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{5, inf}},
+	} {
+		tree, err := NewTree(vector.Schema{}, 2, Options{Rules: test.rules})
+		must(t, err)
+		must(t, tree.SetTotal(test.total))
+		_, _, err = tree.Set("r", Queue{})
+		must(t, err)
+		a, _, err := tree.Set("a", Queue{Parent: "r", Deserved: test.deserved})
+		must(t, err)
+		b, _, err := tree.Set("b", Queue{Parent: "r", Deserved: test.deserved})
+		must(t, err)
+		must(t, tree.SetUsage(a, Usage{Wanted: v{8, 8}}))
+		must(t, tree.SetUsage(b, Usage{Allocated: test.has, Wanted: v{8, 8}}))
+		tree.Divide()
+		claim := NewClaim(tree)
+		if _, ok, err := claim.Begin(a, Job{Request: v{2, 0}}); !ok || err != nil {
+			t.Fatal(test.name, ok, err)
+		}
+		var limits vector.Matrix
+		owners := claim.Limits(&limits, []int{7}, []Victim{{Queue: b, Amounts: test.victim}, {Queue: a}, {Queue: b, Amounts: test.victim}})
+		if !slices.Equal(owners, []int{7, 1, 0, 1}) {
+			t.Errorf("%s: owners %v", test.name, owners)
+		}
+		if got := limits.Row(nil, 1); !slices.Equal(got, test.want) || !slices.Equal(limits.Row(nil, 0), v{0, 0}) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+		claim.Drop()
+	}
+}
+
+// Of what a queue keeps to itself it can lose much that its parent never sees: two victims of 5
+// cost the cohort b 3 each, and both may go while it borrows 5 of its 9.
+func TestLimitsOfWhatIsKept(t *testing.T) {
+	v := func(x float64) vector.ResourceVector { return vector.ResourceVector{x} }
+	tree, err := NewTree(vector.Schema{}, 1, Options{Rules: Kueue})
+	must(t, err)
+	set := func(name, parent string, deserved, lending, has float64) int {
+		row, _, err := tree.Set(name, Queue{Parent: parent, Deserved: v(deserved), Lending: v(lending)})
+		must(t, err)
+		if has > 0 {
+			must(t, tree.SetUsage(row, Usage{Allocated: v(has)}))
+		}
+		return row
+	}
+	set("r", "", 0, inf, 0)
+	a := set("a", "r", 1, inf, 0)
+	set("b", "r", 0, inf, 0)
+	x, y := set("x", "b", 4, 2, 5), set("y", "b", 4, 2, 5)
+	set("z", "b", 0, inf, 3)
+	list := []Victim{{Queue: x, Amounts: v(5)}, {Queue: y, Amounts: v(5)}}
+	claim := NewClaim(tree)
+	_, _, err = claim.Begin(a, Job{Request: v(1)})
+	must(t, err)
+	var limits vector.Matrix
+	claim.Limits(&limits, nil, list)
+	if got := claim.TakeAll(nil, list, false); len(got) != 2 {
+		t.Errorf("taken %v", got)
+	}
+	// 4 leave b above its quota of 4, 5 may cross it, and x and y keep 2 each.
+	if got := limits.At(1, 0); got != 4+5+2+2 {
+		t.Errorf("limit %v", got)
+	}
+	claim.Drop()
+}
