@@ -1,14 +1,17 @@
-// Package e2e tests the scheduler in a control plane of real processes.
+// Package e2e tests the scheduler in a control plane of real processes, built of each
+// minor version of Kubernetes.
 package e2e
 
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,40 +34,70 @@ type cluster struct {
 	client kubernetes.Interface
 }
 
-// build builds the commands and returns their folder. The context ends with the
-// test and when it is interrupted.
-func build(t *testing.T) (context.Context, string) {
+// interruptible returns a context that ends with the test and when it is interrupted.
+func interruptible(t *testing.T) context.Context {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and starts a control plane")
 	}
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	t.Cleanup(release)
-	binaries, err := controlplane.DefaultBinaries()
+	return ctx
+}
+
+// build builds the commands of a minor version and returns their folder.
+func build(t *testing.T, ctx context.Context, minor string) string {
+	t.Helper()
+	binaries, err := controlplane.DefaultBinaries(minor)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var output bytes.Buffer
 	began := time.Now()
-	if err := controlplane.Build(ctx, binaries, &output, "cmd/playground"); err != nil {
+	if err := controlplane.Build(ctx, minor, binaries, &output, "cmd/playground"); err != nil {
 		t.Fatalf("%v\n%s", err, &output)
 	}
 	t.Logf("built after %v", time.Since(began).Round(time.Second))
-	return ctx, binaries
+	for _, name := range []string{"kubescheduler", "kube-apiserver"} {
+		if version := versionOf(t, filepath.Join(binaries, name)); !strings.HasPrefix(version, "v"+minor+".") {
+			t.Fatalf("%s is of Kubernetes %s, want %s", name, version, minor)
+		}
+	}
+	return binaries
 }
 
-// newCluster starts a control plane, which is stopped when the test ends, however
-// it ends, and then has to be gone.
-func newCluster(t *testing.T) *cluster {
+// versionOf returns which version of Kubernetes a command is built of.
+func versionOf(t *testing.T, file string) string {
 	t.Helper()
-	ctx, binaries := build(t)
+	info, err := buildinfo.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dependency := range info.Deps {
+		if dependency.Path == "k8s.io/kubernetes" {
+			return dependency.Version
+		}
+	}
+	return ""
+}
+
+// eachMinor runs a test with the commands of each minor version.
+func eachMinor(t *testing.T, test func(t *testing.T, ctx context.Context, binaries string)) {
+	ctx := interruptible(t)
+	for _, minor := range controlplane.Minors {
+		t.Run(minor, func(t *testing.T) { test(t, ctx, build(t, ctx, minor)) })
+	}
+}
+
+// start starts a control plane that writes to a folder. It ends with the test.
+func start(t *testing.T, ctx context.Context, binaries, folder string) *cluster {
+	t.Helper()
 	began := time.Now()
-	folder := t.TempDir()
 	plane, err := controlplane.Start(ctx, binaries, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(t, plane, folder) })
+	t.Cleanup(func() { _ = plane.Stop() })
 	t.Logf("started after %v", time.Since(began).Round(time.Millisecond))
 	config, err := plane.Client()
 	if err != nil {
@@ -237,9 +270,13 @@ func take(left corev1.ResourceList, name corev1.ResourceName, amount resource.Qu
 }
 
 // TestControlPlane has 200 nodes and 500 pods of all kinds, and then what is refused
-// or preempted.
-func TestControlPlane(t *testing.T) {
-	c := newCluster(t)
+// or preempted. The control plane has to be gone in the end.
+func TestControlPlane(t *testing.T) { eachMinor(t, testControlPlane) }
+
+func testControlPlane(t *testing.T, ctx context.Context, binaries string) {
+	folder := t.TempDir()
+	c := start(t, ctx, binaries, folder)
+	t.Cleanup(func() { stop(t, c.plane, folder) })
 	for _, class := range sample.PriorityClasses() {
 		if _, err := c.client.SchedulingV1().PriorityClasses().Create(c.ctx, class, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/resvec/resvec/examples/kubescheduler/internal/controlplane"
 )
 
 // processes returns the command lines of the processes with a folder in them. It
@@ -39,7 +41,8 @@ type playground struct {
 
 func startPlayground(t *testing.T, ctx context.Context, binaries string, arguments ...string) *playground {
 	t.Helper()
-	p := &playground{Cmd: exec.CommandContext(ctx, filepath.Join(binaries, "playground"), arguments...)}
+	minor := strings.TrimPrefix(filepath.Base(binaries), "kubescheduler-")
+	p := &playground{Cmd: exec.CommandContext(ctx, filepath.Join(binaries, "playground"), append(arguments, "-kubernetes="+minor)...)}
 	p.Cancel = p.interrupt
 	output, err := p.StdoutPipe()
 	if err != nil {
@@ -59,8 +62,9 @@ func (p *playground) interrupt() error { return p.Process.Signal(os.Interrupt) }
 
 // TestPlayground runs the command until it has shown all bindings and what is
 // refused, and then presses Ctrl-C.
-func TestPlayground(t *testing.T) {
-	ctx, binaries := build(t)
+func TestPlayground(t *testing.T) { eachMinor(t, testPlayground) }
+
+func testPlayground(t *testing.T, ctx context.Context, binaries string) {
 	folder := t.TempDir()
 	p := startPlayground(t, ctx, binaries, "-pods=50", "-folder="+folder)
 	address := ""
@@ -109,7 +113,8 @@ func TestKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs a kernel that ends the children of a killed process")
 	}
-	ctx, binaries := build(t)
+	ctx := interruptible(t)
+	binaries := build(t, ctx, controlplane.Minors[0])
 	folder := t.TempDir()
 	p := startPlayground(t, ctx, binaries, "-folder="+folder)
 	for p.lines.Scan() && !strings.Contains(p.lines.Text(), "The API server is at") {

@@ -15,6 +15,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -33,6 +35,7 @@ import (
 // options are what the flags say.
 type options struct {
 	nodes, pods      int
+	kubernetes       string
 	binaries, folder string
 }
 
@@ -40,6 +43,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.nodes, "nodes", 20, "how many nodes there are")
 	flag.IntVar(&o.pods, "pods", 0, "how many pods are submitted, and a few more that are refused; 0 for none at all")
+	flag.StringVar(&o.kubernetes, "kubernetes", controlplane.Minors[0], "the minor version of Kubernetes: "+strings.Join(controlplane.Minors, " or "))
 	flag.StringVar(&o.binaries, "binaries", "", "the folder for the commands, which are built the first time; the default is in the user's cache")
 	flag.StringVar(&o.folder, "folder", "", "a folder to keep for data, logs and the kubeconfig, and to go on with; the default is a new one that is removed")
 	flag.Usage = func() {
@@ -81,13 +85,15 @@ func (o *options) validate(arguments []string) error {
 		return fmt.Errorf("-nodes: got %d, want 0 or more", o.nodes)
 	case o.pods < 0:
 		return fmt.Errorf("-pods: got %d, want 0 or more", o.pods)
+	case !slices.Contains(controlplane.Minors, o.kubernetes):
+		return fmt.Errorf("-kubernetes: got %q, want %s", o.kubernetes, strings.Join(controlplane.Minors, " or "))
 	}
 	return nil
 }
 
 func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if o.binaries == "" {
-		if o.binaries, err = controlplane.DefaultBinaries(); err != nil {
+		if o.binaries, err = controlplane.DefaultBinaries(o.kubernetes); err != nil {
 			return err
 		}
 	}
@@ -100,7 +106,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintf(out, "Building the commands in %s. The first time this takes minutes.\n", o.binaries)
-	if err := controlplane.Build(ctx, o.binaries, os.Stderr); err != nil {
+	if err := controlplane.Build(ctx, o.kubernetes, o.binaries, os.Stderr); err != nil {
 		return unlessInterrupted(ctx, err)
 	}
 	plane, err := controlplane.Start(ctx, o.binaries, o.folder)

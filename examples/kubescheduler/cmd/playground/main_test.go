@@ -12,10 +12,11 @@ func TestValidate(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		{options{nodes: 20}, nil, ""},
-		{options{}, nil, ""},
+		{options{nodes: 20, kubernetes: "1.36"}, nil, ""},
+		{options{kubernetes: "1.37"}, nil, ""},
 		{options{nodes: -1}, nil, "-nodes: got -1"},
 		{options{pods: -2}, nil, "-pods: got -2"},
+		{options{kubernetes: "1.35"}, nil, `-kubernetes: got "1.35", want 1.36 or 1.37`},
 		{options{}, []string{"50"}, `unexpected argument "50"`},
 	} {
 		err := c.options.validate(c.arguments)
