@@ -58,6 +58,31 @@ func TestUpstreams(t *testing.T) {
 				Want    []string
 			}
 		}
+		VolcanoShares struct {
+			Cases []struct {
+				Name                        string
+				Deserved, Allocated, Wanted vector.ResourceVector
+				Want                        float64
+			}
+		}
+		VolcanoReclaim struct {
+			Cases []struct {
+				Name                 string
+				Weights              bool
+				Total, Free, Request vector.ResourceVector
+				Queues               [][5]json.RawMessage
+				Running, Fixed       [][3]json.RawMessage
+				P                    string
+				Want, Here           []string
+			}
+		}
+		VolcanoOrder struct {
+			Cases []struct {
+				Name   string
+				Queues [][5]json.RawMessage
+				Want   string
+			}
+		}
 	}
 	must(t, json.Unmarshal(text, &file))
 
@@ -204,6 +229,95 @@ func TestUpstreams(t *testing.T) {
 		if !slices.Equal(got, test.Want) {
 			why, _ := claim.Refused()
 			t.Errorf("preemption, %s: %v, want %v (%v)", test.Name, got, test.Want, why)
+		}
+	}
+
+	for _, test := range file.VolcanoShares.Cases {
+		tree, err := NewTree(vector.Schema{}, 2, Options{Rules: Volcano})
+		must(t, err)
+		row, _, err := tree.Set("test-queue", Queue{Deserved: test.Deserved})
+		must(t, err)
+		must(t, tree.SetUsage(row, Usage{Allocated: test.Allocated, Wanted: test.Wanted}))
+		if got := tree.Measure(row).Float64(); got != test.Want {
+			t.Errorf("share, %s: %v, want %v", test.Name, got, test.Want)
+		}
+	}
+
+	for _, test := range file.VolcanoReclaim.Cases {
+		cols := len(test.Total)
+		tree, err := NewTree(vector.Schema{}, cols, Options{Rules: Volcano, ByWeight: test.Weights})
+		must(t, err)
+		must(t, tree.SetTotal(test.Total))
+		set := func(q [5]json.RawMessage, deserved vector.ResourceVector) {
+			var priority int64
+			must(t, json.Unmarshal(q[4], &priority))
+			_, _, err := tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Deserved: deserved, Limit: amountsOf(t, q[3]), Priority: priority})
+			must(t, err)
+		}
+		for _, q := range test.Queues {
+			set(q, amountsOf(t, q[2]))
+		}
+		var victims []Victim
+		for i, job := range slices.Concat(test.Running, test.Fixed) {
+			row, _ := tree.Row(textOf(t, job[1]))
+			v := Victim{Queue: row, Amounts: amountsOf(t, job[2])}
+			must(t, tree.Assume(row, Job{Request: v.Amounts, Unpreemptible: i >= len(test.Running)}))
+			victims = append(victims, v)
+		}
+		victims = victims[:len(test.Running)]
+		row, _ := tree.Row(test.P)
+		_, err = tree.Wait(row, Job{Request: test.Request})
+		must(t, err)
+		tree.Divide()
+		if test.Weights { // what the division gives is what is deserved
+			for _, q := range test.Queues {
+				row, _ := tree.Row(textOf(t, q[0]))
+				set(q, tree.Share(nil, row))
+			}
+		}
+		want := test.Want
+		if test.Here != nil {
+			want = test.Here
+		}
+		room := slices.Clone(test.Free)
+		fits := func() bool { return test.Request.FitsIn(room) }
+		claim := NewClaim(tree)
+		why, ok, err := claim.Begin(row, Job{Request: test.Request})
+		must(t, err)
+		got := []string{}
+		if ok {
+			for _, amounts := range claim.Victims(victims) {
+				if room.Add(amounts); fits() {
+					break
+				}
+			}
+			if why, ok = claim.Keep(nil); ok && fits() {
+				for _, i := range claim.Taken(nil) {
+					got = append(got, textOf(t, test.Running[i][0]))
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("Volcano's reclaim, %s: %v, want %v (%v)", test.Name, got, want, why)
+		}
+	}
+
+	for _, test := range file.VolcanoOrder.Cases {
+		tree, err := NewTree(vector.Schema{}, 2, Options{Rules: Volcano})
+		must(t, err)
+		for _, q := range test.Queues {
+			var priority int64
+			must(t, json.Unmarshal(q[3], &priority))
+			row, _, err := tree.Set(textOf(t, q[0]), Queue{Limit: amountsOf(t, q[1]), Priority: priority})
+			must(t, err)
+			must(t, tree.SetUsage(row, Usage{Allocated: amountsOf(t, q[2])}))
+			if request := amountsOf(t, q[4]); request != nil {
+				_, err := tree.Wait(row, Job{Request: request})
+				must(t, err)
+			}
+		}
+		if leaf, _, _ := tree.Next(); tree.Name(leaf) != test.Want {
+			t.Errorf("Volcano's order, %s: %s, want %s", test.Name, tree.Name(leaf), test.Want)
 		}
 	}
 }
