@@ -51,8 +51,8 @@ func tables(all *results) string {
 	cacheTable(&b, all.where("ScoreCacheRatio", nil))
 	transformTable(&b, all.where("TransformRatio", nil))
 	deviceTable(&b, all.where("DeviceScoreRatio", nil))
-	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000", all.where("IsTaskAllocatable", nil))
-	formTable(&b, "Copy of a record: a node's four amounts, a pod's one; per record in a copy of 5,000", all.where("Clone", nil))
+	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
+	formTable(&b, "Copy of a record: a node's four amounts, a pod's one; per record in a copy of 5,000, ns", all.where("Clone", nil))
 	callTable(&b, "Nodes, ns per call", all.where("Nodes", nil), "op")
 	scenarioTable(&b, all.where("ScenarioRatio", nil))
 	callTable(&b, "Overlay, 64 changes and a rollback, ns", all.where("Overlay", nil), "")
@@ -177,7 +177,7 @@ func detailTable(b *strings.Builder, title, key string, rows []row, quote quotin
 		names = append(names, implName(impl))
 	}
 	header(b, title+" at 5,000 nodes, ns per node (times as fast as the row loop)",
-		append(names, "row loop", "structs", "against structs", "of roof", "allocations (bytes) per call")...)
+		append(names, "row loop", "structs", "against structs", "of roof")...)
 	for _, name := range operationNames(rows, key) {
 		line, best := []string{name}, row{}
 		for _, impl := range impls {
@@ -193,8 +193,10 @@ func detailTable(b *strings.Builder, title, key string, rows []row, quote quotin
 			line = append(line, cell)
 		}
 		cells(b, append(line, number(best.value(rowLoopTime)), number(best.value(structMapTime)),
-			times(best.per(kernelTime, structMapTime), quote.structMap), number(best.per(kernelTime, roofTime)),
-			best.allocated("allocs/call", "B/call"))...)
+			times(best.per(kernelTime, structMapTime), quote.structMap), number(best.per(kernelTime, roofTime)))...)
+	}
+	if slices.ContainsFunc(rows, func(r row) bool { return r.value("allocs/call") > 0 }) {
+		b.WriteString("\nSome of these calls allocate.\n")
 	}
 	b.WriteByte('\n')
 }
@@ -266,17 +268,21 @@ func scenarioTable(b *strings.Builder, rows []row) {
 	b.WriteByte('\n')
 }
 
-// formTable lists cases by form: the time, and what is allocated.
+// formTable lists cases by form: the time, and what is allocated where anything is.
 func formTable(b *strings.Builder, title string, rows []row) {
 	if len(rows) == 0 {
 		return
 	}
 	forms := distinct(rows, "form")
 	names := append([]string{"case"}, forms...)
-	for _, form := range forms {
-		names = append(names, form+" allocates")
+	allocates := slices.ContainsFunc(rows, func(r row) bool { return r.value("allocs/op") > 0 })
+	if allocates {
+		title += "; allocations (bytes) per call"
+		for _, form := range forms {
+			names = append(names, form+" allocates")
+		}
 	}
-	header(b, title+", ns; allocations (bytes) per call", names...)
+	header(b, title, names...)
 	for _, name := range distinct(rows, "case") {
 		line, allocated := []string{name}, []string(nil)
 		for _, form := range forms {
@@ -287,7 +293,9 @@ func formTable(b *strings.Builder, title string, rows []row) {
 				}
 			}
 			line = append(line, number(found.value(kernelTime)))
-			allocated = append(allocated, found.allocated("allocs/op", "B/op"))
+			if allocates {
+				allocated = append(allocated, found.allocated("allocs/op", "B/op"))
+			}
 		}
 		cells(b, append(line, allocated...)...)
 	}
