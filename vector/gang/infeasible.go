@@ -122,9 +122,13 @@ func (b *bounds) take(g *gang, s *spread) {
 		}
 		b.needed[j] = sum
 	}
-	if s.on && !g.identical() { // a copy of nothing takes no room: that counts what the sets take
-		b.least = resized(b.least, g.cols)
-		clear(b.least)
+	if s.on && !g.identical() { // of the least that anyone requests each takes a copy
+		b.least = append(b.least[:0], g.request(0)...)
+		for k := range g.first {
+			for j, x := range g.requestOfKind(k) {
+				b.least[j] = min(b.least[j], x)
+			}
+		}
 		b.append(int64(g.members), -1, -1, b.least)
 	}
 	chosen := evenly{of: len(g.first), most: mostCompared}
@@ -340,10 +344,14 @@ func (b *bounds) shortOf(j int, surplus *exactSum) Infeasibility {
 func (b *bounds) places(free *vector.Matrix, selected []uint64, c int) int64 {
 	need := b.counts[c].need
 	if b.spread.on {
-		return b.spread.places(free, selected, b.request(c), need)
+		return b.spread.places(free, selected, b.request(c), need, b.skewed(c))
 	}
 	return copiesUpTo(free, selected, b.request(c), need, need)
 }
+
+// skewed reports whether the count with index c is about the skew of a Spread. Only the first
+// is, which counts all members: the others need not be in the sets that they are counted in.
+func (b *bounds) skewed(c int) bool { return c == 0 && b.spread.on && b.spread.skew > 0 }
 
 // shortOfPlaces explains that the count with index c found only so many places, and so many
 // where members may be together. best returns the greatest amount of a column on the

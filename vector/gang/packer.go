@@ -490,6 +490,9 @@ func (p *Packer) placeOne(i int32, free *vector.Matrix) int {
 // choose returns a row that may hold a member of kind k, or -1. Rows only fill up, so first
 // fit goes on from the word where it was.
 func (p *Packer) choose(k int32) int {
+	if p.spread.on && p.spread.skew > 0 {
+		return p.chooseEven(k)
+	}
 	if p.options.bestFit() {
 		return p.chooseBest(k)
 	}
@@ -513,8 +516,14 @@ func (p *Packer) chooseBest(k int32) int {
 	if p.sets.whole() {
 		return vector.ArgMin(p.scores, &p.masks[k], *tie)
 	}
+	return p.bestOf(p.rows, k)
+}
+
+// bestOf is chooseBest among few of many rows.
+func (p *Packer) bestOf(rows []int32, k int32) int {
+	tie := &p.options.BestFit
 	best, key, n := -1, uint64(0), len(p.scores)
-	for _, r := range p.rows { // few of many rows
+	for _, r := range rows {
 		switch {
 		case !p.masks[k].Test(int(r)):
 		case best < 0 || p.scores[r] < p.scores[best]:
@@ -529,6 +538,53 @@ func (p *Packer) chooseBest(k int32) int {
 		reposition(*tie, (best+1)%n)
 	}
 	return best
+}
+
+// chooseEven is choose where no set may be skewed: a row of the set with the fewest pods that
+// has one. Rows in no set of the Spread come last.
+func (p *Packer) chooseEven(k int32) int {
+	s := &p.spread
+	pods := func(set int) int64 { return s.runs(set) + int64(p.inSet[set]) }
+	fewest := int64(math.MaxInt64)
+	for set := range s.given {
+		fewest = min(fewest, pods(set))
+	}
+	chosen, least, cursor := -1, int64(math.MaxInt64), position(p.options.BestFit)
+	for set := range s.given {
+		if n := pods(set); n < least && n+1-fewest <= s.skew {
+			if r := p.rowIn(set, k); r >= 0 {
+				chosen, least = r, n
+			}
+			reposition(p.options.BestFit, cursor)
+		}
+	}
+	for r := 0; chosen < 0 && s.given < s.sets && r < len(s.setOf); r++ {
+		if int(s.setOf[r]) >= s.given && p.masks[k].Test(r) {
+			chosen = r
+		}
+	}
+	if chosen >= 0 {
+		reposition(p.options.BestFit, (chosen+1)%len(p.slots))
+	}
+	return chosen
+}
+
+// rowIn returns the row of a set of the Spread that is chosen for a member of kind k, or -1.
+func (p *Packer) rowIn(set int, k int32) int {
+	only := [1]int32{int32(set)}
+	rows := only[:]
+	if p.spread.grouped {
+		rows = p.spread.rowsOf(set)
+	}
+	if p.options.bestFit() {
+		return p.bestOf(rows, k)
+	}
+	for _, r := range rows {
+		if p.masks[k].Test(int(r)) {
+			return int(r)
+		}
+	}
+	return -1
 }
 
 // occupy places member i on row r if that has room.

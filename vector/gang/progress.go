@@ -124,6 +124,29 @@ func (c *progress) placesApart(d int, copies func(r int) int64) (places int64) {
 	return places
 }
 
+// placesEven is placesApart without skew. It looks at all sets of the Spread, since the one with
+// the fewest pods need not have a row in set d.
+func (c *progress) placesEven(d int, copies func(r int) int64) (places int64) {
+	s := c.spread
+	s.sums = resized(s.sums, s.sets)
+	clear(s.sums)
+	c.sets.each(d, c.free.Rows(), func(r int) bool {
+		s.sums[s.set(r)] += copies(r)
+		return true
+	})
+	return s.taken(s.sums, true)
+}
+
+// recountEven returns the places of the count with index k in set d without skew, when row r has
+// so many more.
+func (c *progress) recountEven(d, k, r int, more int64) int64 {
+	if c.sets.whole() {
+		c.inPart[c.spread.set(r)] += more
+		return c.spread.taken(c.inPart, true)
+	}
+	return c.placesEven(d, func(r int) int64 { return c.copiesOn(k, r) })
+}
+
 // gain returns how many more workers set d holds with the leader on row r.
 func (c *progress) gain(d, r int) float64 {
 	_, gain := c.bounds.leading.on(c.free, r)
@@ -136,7 +159,7 @@ func (c *progress) gain(d, r int) float64 {
 // firstToFollow returns the condition to start with. Where members are counted, the
 // last condition implies the others: it is the definition of a placement itself.
 func (b *bounds) firstToFollow() int {
-	if b.gang.counted() && b.gang.members > 0 {
+	if b.gang.counted() && b.gang.members > 0 && !(b.hasLeader && b.skewed(0)) {
 		return b.conditions() - 1
 	}
 	return 0
@@ -223,13 +246,16 @@ func (c *progress) places(d, k int) int64 {
 		}
 		places := copiesInto(c.memo, c.free, c.sets.selected, c.bounds.request(k), need)
 		if c.spread.on {
-			places = c.spread.sum(c.inPart, c.memo)
+			places = c.spread.sum(c.inPart, c.memo, c.bounds.skewed(k))
 		}
 		return places
 	}
 	count := func(r int) int64 { // the memo may be from before the row grew
 		c.memo[r], c.memoOf[r] = int32(c.counters[k].on(c.free, r)), int32(k)
 		return int64(c.memo[r])
+	}
+	if c.bounds.skewed(k) {
+		return c.placesEven(d, count)
 	}
 	if c.spread.on {
 		return c.placesApart(d, count)
@@ -349,7 +375,11 @@ func (c *progress) grewIn(d, r int, before float64) bool {
 	case k < len(c.bounds.counts):
 		places := c.counters[k].on(c.free, r)
 		c.memo[r], c.memoOf[r] = int32(places), int32(k)
-		w.places += c.grewBy(d, r, places-int64(before))
+		if c.bounds.skewed(k) {
+			w.places = c.recountEven(d, k, r, places-int64(before))
+		} else {
+			w.places += c.grewBy(d, r, places-int64(before))
+		}
 		return w.places >= c.bounds.counts[k].need
 	}
 	l := &c.bounds.leading

@@ -343,6 +343,9 @@ func (p *Proof) placesSuffice(c int, k *known) bool {
 	for _, r := range rows {
 		p.setPlaces(k, int(r), p.counter.on(free, int(r)))
 	}
+	if p.bounds.skewed(c) {
+		k.apart = p.spread.taken(k.inSet, true)
+	}
 	k.kept, k.upTo = true, p.overlay.Matrix().Version()
 	return k.apart >= need
 }
@@ -353,7 +356,7 @@ func (p *Proof) placesApart(k *known) int64 {
 		return k.sum
 	}
 	k.inSet = resized(k.inSet, p.spread.sets)
-	return p.spread.sum(k.inSet, k.places)
+	return p.spread.sum(k.inSet, k.places, false)
 }
 
 // setPlaces sets the places on row r.

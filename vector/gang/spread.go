@@ -13,6 +13,12 @@ type Spread struct {
 	// Most is how many members a set takes, the pods in Running included. 0 is no limit.
 	Most int
 
+	// Skew is how many more a set that takes members has in the end than the set with the
+	// fewest, the pods in Running included: maxSkew of Kubernetes. 0 is no limit. Every set
+	// counts, also one without a selected row. A gang that obeys it can be placed one by one
+	// so that it is obeyed at every step, and Place goes that way.
+	Skew int
+
 	// Domains are the sets, which share no row; nil makes every row a set of its own. A row
 	// in none of them takes any number: clear it in the mask of rows if it may take none.
 	Domains *Domains
@@ -24,13 +30,14 @@ type Spread struct {
 }
 
 // Spread makes p keep the members of every gang apart that it is asked about from now on;
-// the zero Spread ends it. What it says of answers stays true: they are exact for members
-// that are alike, and for a leader, which counts as a member.
+// the zero Spread ends it. Answers stay exact for members that are alike, and with Most also
+// for a leader, which counts as a member. With Skew a proof about members that differ is right,
+// and there are fewer: it only says that no set can be low enough for all others.
 //
-// A Spread is copied. The error names a Most or Running below 0, another number of Running than
-// of sets, or a row in two sets; it wraps [vector.ErrShape], and p keeps its Spread. Questions
-// panic where Domains or Running have more rows than the matrix, or Running without Domains
-// fewer.
+// A Spread is copied. The error names a Most or Skew below 0, a Running below 0 or above 2^31-1,
+// another number of Running than of sets, or a row in two sets; it wraps [vector.ErrShape], and p
+// keeps its Spread. Questions panic where Domains or Running have more rows than the matrix,
+// or Running without Domains fewer.
 func (p *Packer) Spread(s Spread) error { return p.spread.take(s) }
 
 // Spread is [Packer.Spread] for the gang of p. Call it after [Proof.Reset], which ends it. It
@@ -51,12 +58,14 @@ func (p *Proof) Spread(s Spread) error {
 // Domains have one of their own, without a limit.
 type spread struct {
 	on      bool
-	most    int64
+	most    int64 // without a limit the greatest number
+	skew    int64 // 0 without a limit
 	domains Domains
 	grouped bool    // sets are Domains, else rows
 	running []int64 // per set; empty for none
 
 	sets  int
+	given int     // of them, without the ones of rows in no Domains
 	setOf []int32 // per row; empty where every row is a set
 	room  []int64 // per set: how many members it takes; empty where it is most for all
 
@@ -73,7 +82,11 @@ func (s *spread) take(of Spread) error {
 	if err := s.check(of); err != nil {
 		return err
 	}
-	s.on, s.most, s.grouped = of.Most > 0, int64(of.Most), of.Domains != nil
+	s.on, s.grouped = of.Most > 0 || of.Skew > 0, of.Domains != nil
+	s.most, s.skew = int64(of.Most), min(int64(of.Skew), 1<<40) // more than all members and what runs
+	if s.most == 0 {
+		s.most = math.MaxInt64
+	}
 	s.domains.Rows, s.domains.Offsets = s.domains.Rows[:0], append(s.domains.Offsets[:0], 0)
 	if s.grouped {
 		s.domains.Rows = append(s.domains.Rows, of.Domains.Rows...)
@@ -92,8 +105,11 @@ func (s *spread) check(of Spread) error {
 	if of.Most < 0 {
 		return spreadError("at most %d members in a set", of.Most)
 	}
+	if of.Skew < 0 {
+		return spreadError("a skew of %d", of.Skew)
+	}
 	for set, n := range of.Running {
-		if n < 0 {
+		if n < 0 || n > math.MaxInt32 {
 			return spreadError("set %d has %d running pods", set, n)
 		}
 	}
@@ -133,7 +149,7 @@ func (s *spread) over(rows int) {
 		if len(s.running) > 0 && len(s.running) != rows {
 			panic("gang: running pods of another number of rows")
 		}
-		s.sets, s.room = rows, s.room[:0]
+		s.sets, s.given, s.room = rows, rows, s.room[:0]
 		for _, n := range s.running {
 			s.room = append(s.room, max(s.most-n, 0))
 		}
@@ -148,12 +164,9 @@ func (s *spread) over(rows int) {
 		s.setOf[r] = -1
 	}
 	s.sets, s.room = s.domains.len(), s.room[:0]
+	s.given = s.sets
 	for set := range s.sets {
-		room := s.most
-		if len(s.running) > 0 {
-			room = max(room-s.running[set], 0)
-		}
-		s.room = append(s.room, room)
+		s.room = append(s.room, max(s.most-s.runs(set), 0))
 		for _, r := range s.rowsOf(set) {
 			s.setOf[r] = int32(set)
 		}
@@ -199,6 +212,14 @@ func (s *spread) roomIn(set int) int64 {
 	return s.room[set]
 }
 
+// runs returns how many pods run in a set that was given.
+func (s *spread) runs(set int) int64 {
+	if len(s.running) == 0 {
+		return 0
+	}
+	return s.running[set]
+}
+
 // change returns how many more places there are when the copies in a set change.
 func (s *spread) change(set int, was, is int64) int64 {
 	room := s.roomIn(set)
@@ -216,37 +237,56 @@ func (s *spread) gain(set int, copies int64, onRow float64) float64 {
 }
 
 // places returns how many copies of request the selected rows hold where no set takes more
-// than its room. It stops counting when there are enough.
-func (s *spread) places(free *vector.Matrix, selected []uint64, request vector.ResourceVector, enough int64) int64 {
-	if !s.grouped && len(s.room) == 0 {
+// than its room, and none is skewed, if that is asked for. It stops counting when there are
+// enough.
+func (s *spread) places(free *vector.Matrix, selected []uint64, request vector.ResourceVector, enough int64, skew bool) int64 {
+	if !s.grouped && len(s.room) == 0 && !(skew && s.skew > 0) {
 		return copiesUpTo(free, selected, request, min(s.most, enough), enough)
 	}
-	return s.count(free, selected, request, enough)
+	return s.count(free, selected, request, enough, skew)
 }
 
 // count is places for at most most copies a row. It keeps the copies of rows and sets.
-func (s *spread) count(free *vector.Matrix, selected []uint64, request vector.ResourceVector, most int64) (places int64) {
+func (s *spread) count(free *vector.Matrix, selected []uint64, request vector.ResourceVector, most int64, skew bool) (places int64) {
 	s.copies = resized(s.copies, free.Rows())
 	copiesInto(s.copies, free, selected, request, most)
 	s.sums = resized(s.sums, s.sets)
-	return s.sum(s.sums, s.copies)
+	return s.sum(s.sums, s.copies, skew)
 }
 
 // sum sets sums to the copies of each set, and returns how many of them have a place.
-func (s *spread) sum(sums []int64, copies []int32) (places int64) {
+func (s *spread) sum(sums []int64, copies []int32, skew bool) (places int64) {
 	clear(sums)
 	for r, n := range copies {
 		sums[s.set(r)] += int64(n)
 	}
+	return s.taken(sums, skew)
+}
+
+// taken returns how many of the copies in each set have a place. The set with the fewest pods
+// when all is full says how many the others may have at most: no placement fills it higher, and
+// to fill the lowest sets first gets there.
+func (s *spread) taken(sums []int64, skew bool) (places int64) {
+	highest := int64(math.MaxInt64)
+	if skew && s.skew > 0 && s.given > 0 {
+		for set, n := range sums[:s.given] {
+			highest = min(highest, s.runs(set)+min(n, s.roomIn(set)))
+		}
+		highest += s.skew
+	}
 	for set, n := range sums {
-		places += min(n, s.roomIn(set))
+		n = min(n, s.roomIn(set))
+		if set < s.given {
+			n = min(n, max(highest-s.runs(set), 0))
+		}
+		places += n
 	}
 	return places
 }
 
 // countLeader is [leading.count] where no set takes more than its room.
 func (s *spread) countLeader(l *leading, free *vector.Matrix, selected []uint64) (places int64, gain float64) {
-	places, gain = s.count(free, selected, l.counter.request, l.workers), noLeader
+	places, gain = s.count(free, selected, l.counter.request, l.workers, false), noLeader
 	eachRow(selected, free.Rows(), func(r int) bool {
 		_, here := l.on(free, r)
 		gain = max(gain, s.gain(s.set(r), s.sums[s.set(r)], here))

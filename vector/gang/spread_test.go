@@ -13,38 +13,40 @@ import (
 )
 
 // goldenApart reports whether no set takes too many members.
-func goldenApart(s gang.Spread, placement []int32) bool {
-	if s.Most == 0 {
-		return true
-	}
-	if s.Domains == nil {
+func goldenApart(s gang.Spread, rows int, placement []int32) bool {
+	sets := setsOf(s, rows)
+	members, pods := make([]int, len(sets)), make([]int, len(sets))
+	for set, rows := range sets {
 		for _, r := range placement {
-			if tooMany(s, int(r), placement, []int32{r}) {
-				return false
+			if slices.Contains(rows, r) {
+				members[set]++
 			}
 		}
-		return true
+		pods[set] = members[set]
+		if s.Running != nil {
+			pods[set] += s.Running[set]
+		}
 	}
-	for set := 0; set+1 < len(s.Domains.Offsets); set++ {
-		if tooMany(s, set, placement, s.Domains.Rows[s.Domains.Offsets[set]:s.Domains.Offsets[set+1]]) {
+	for set := range sets {
+		if members[set] > 0 && (s.Most > 0 && pods[set] > s.Most || s.Skew > 0 && pods[set]-slices.Min(pods) > s.Skew) {
 			return false
 		}
 	}
 	return true
 }
 
-// tooMany reports whether the placement has more members on the rows of a set than it takes.
-func tooMany(s gang.Spread, set int, placement, rows []int32) bool {
-	members, running := 0, 0
-	for _, r := range placement {
-		if slices.Contains(rows, r) {
-			members++
+// setsOf returns the rows of each set.
+func setsOf(s gang.Spread, rows int) (sets [][]int32) {
+	if s.Domains == nil {
+		for r := range int32(rows) {
+			sets = append(sets, []int32{r})
 		}
+		return sets
 	}
-	if s.Running != nil {
-		running = s.Running[set]
+	for set := 0; set+1 < len(s.Domains.Offsets); set++ {
+		sets = append(sets, s.Domains.Rows[s.Domains.Offsets[set]:s.Domains.Offsets[set+1]])
 	}
-	return members > 0 && members+running > s.Most
+	return sets
 }
 
 // goldenPlaces returns how many members alike the selected rows hold.
@@ -52,25 +54,11 @@ func goldenPlaces(s gang.Spread, free *vector.Matrix, request vec, rows *vector.
 	if s.Most == 0 {
 		return vector.SumCopies(free, request, rows)
 	}
-	in := make([]int, free.Rows()) // per row: its set, and -1 for none
-	sums := make([]int64, free.Rows())
-	for r := range in {
-		in[r] = r
-	}
-	if s.Domains != nil {
-		sums = make([]int64, len(s.Domains.Offsets))
-		for r := range in {
-			in[r] = -1
-			for set := 0; set+1 < len(s.Domains.Offsets); set++ {
-				if slices.Contains(s.Domains.Rows[s.Domains.Offsets[set]:s.Domains.Offsets[set+1]], int32(r)) {
-					in[r] = set
-				}
-			}
-		}
-	}
-	places := int64(0)
-	for r, set := range in {
+	sets := setsOf(s, free.Rows())
+	sums, places := make([]int64, len(sets)), int64(0)
+	for r := range free.Rows() {
 		copies := min(request.CopiesFit(free.Row(nil, r)), 1000)
+		set := slices.IndexFunc(sets, func(rows []int32) bool { return slices.Contains(rows, int32(r)) })
 		switch {
 		case rows != nil && !rows.Test(r):
 		case set < 0:
@@ -81,7 +69,7 @@ func goldenPlaces(s gang.Spread, free *vector.Matrix, request vec, rows *vector.
 	}
 	for set, n := range sums {
 		room := int64(s.Most)
-		if s.Running != nil && set < len(s.Running) {
+		if s.Running != nil {
 			room = max(room-int64(s.Running[set]), 0)
 		}
 		places += min(n, room)
@@ -91,7 +79,7 @@ func goldenPlaces(s gang.Spread, free *vector.Matrix, request vec, rows *vector.
 
 // someSpread returns a random Spread over so many rows.
 func someSpread(r *rand.Rand, rows int) gang.Spread {
-	s := gang.Spread{Most: 1 + r.IntN(3)}
+	s := gang.Spread{Most: r.IntN(4), Skew: max(r.IntN(4)-1, 0)}
 	sets := rows
 	if r.IntN(3) > 0 { // rows in one of some sets, or in none
 		sets = r.IntN(min(rows, 12) + 2)
@@ -211,6 +199,12 @@ func TestSpread(t *testing.T) {
 		{"two a rack, too many", gang.Spread{Most: 2, Domains: racks}, ones(8), nil, nil, short(0, 8, 7)},
 		{"the row in no rack is not allowed", gang.Spread{Most: 2, Domains: racks}, ones(5), maskOf(4, 0, 1, 2), nil, short(0, 5, 4)},
 		{"a rack runs some", gang.Spread{Most: 2, Domains: racks, Running: []int{1, 2}}, ones(4), nil, []int32{0, 3, 3, 3}, gang.Infeasibility{}},
+		{"even", gang.Spread{Skew: 1}, ones(6), maskOf(4, 0, 1, 3), nil, short(0, 6, 3)}, // row 2 stays at 0
+		{"even in racks", gang.Spread{Skew: 1, Domains: racks}, ones(6), maskOf(4, 0, 1, 2), []int32{0, 2, 0, 2, 0, 2}, gang.Infeasibility{}},
+		{"uneven racks", gang.Spread{Skew: 1, Domains: racks, Running: []int{0, 2}}, ones(7), maskOf(4, 0, 1, 2),
+			[]int32{0, 0, 0, 2, 1, 2, 1}, gang.Infeasibility{}},
+		{"a small rack", gang.Spread{Skew: 1, Domains: racks}, ones(8), maskOf(4, 0, 1, 2), nil, short(0, 8, 7)},
+		{"even, and few in each", gang.Spread{Skew: 1, Most: 2, Domains: racks}, ones(5), maskOf(4, 0, 1, 2), nil, short(0, 5, 4)},
 		{"members that differ", gang.Spread{Most: 1}, matrixOf(1, vec{1}, vec{2}, vec{1}, vec{2}, vec{3}), nil, nil, short(-1, 5, 4)},
 		{"a leader takes a place", gang.Spread{Most: 1}, matrixOf(1, vec{2}, vec{1}, vec{1}, vec{1}, vec{1}), nil, nil, short(-1, 5, 4)},
 		{"a leader goes where others may be", gang.Spread{Most: 2, Domains: racks, Running: []int{0, 1}},
@@ -251,6 +245,7 @@ func TestSpreadErrors(t *testing.T) {
 		"gang: spread: running pods of 1 sets, want 2":              {Most: 1, Running: []int{0}, Domains: shared},
 		"gang: spread: row 1 is in the sets 0 and 1":                {Most: 1, Domains: shared},
 		"gang: spread: running pods of 2 sets, want 0":              {Most: 1, Running: []int{0, 0}, Domains: &gang.Domains{}},
+		"gang: spread: a skew of -1":                                {Most: 1, Skew: -1},
 		"gang: spread: at most -9 members in a set":                 {Most: -9, Running: []int{-1}, Domains: shared},
 		"gang: spread: set 0 has -9223372036854775808 running pods": {Running: []int{-1 << 63}},
 	} {
@@ -325,7 +320,7 @@ func TestSpreadInTurns(t *testing.T) {
 			want, wanted := fresh.Place(nil, free, requests, nil)
 			why, _ := p.Infeasible(free, requests, nil)
 			same, infeasible := fresh.Infeasible(free, requests, nil)
-			if ok != wanted || ok == infeasible || !slices.Equal(got, want) || why != same || ok && !goldenApart(s, got) {
+			if ok != wanted || ok == infeasible || !slices.Equal(got, want) || why != same || ok && !goldenApart(s, rows, got) {
 				t.Fatalf("%v %v, %+v, want %v %v, %+v", got, ok, why, want, wanted, same)
 			}
 		}
