@@ -1,6 +1,7 @@
 package resvec_test
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 
@@ -70,12 +71,43 @@ func Example_gangs() {
 	limits.SetRow(0, gpus(8))
 	nodes, err = evictWithin(&proof, overlay, requests, nil, victims, limits, &last)
 	fmt.Println(nodes, err, last.Reason, last.Available, last.Needed)
+
+	topology, err := gang.NewTopology("rack")
+	for row := range 3 {
+		err = errors.Join(err, topology.Set(row, fmt.Sprint("node", row), []string{"a", "a", "b"}[row]))
+	}
+	overlay.Rollback(vector.Mark{})
+	fmt.Println(evictInRack(&proof, overlay, requests, nil, victims, topology))
 	// Output:
 	// [] <nil> 0 copies 1 2
 	// 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
 	// [0 1] <nil> 1
 	// 3 false <nil>
 	// [] <nil> budget 12 16
+	// 3 0 <nil>
+}
+
+// evictInRack returns how many victims have to go before one rack may hold the gang, and which.
+func evictInRack(proof *gang.Proof, overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, victims []pod,
+	topology *gang.Topology) (gone, rack int, err error) {
+	var racks gang.Domains
+	err = topology.Domains(&racks, "rack")
+	if err != nil {
+		return 0, -1, err
+	}
+	proof.Reset(overlay.Matrix(), requests, rows)
+	proof.Within(&racks)
+	for gone, victim := range victims {
+		_, rack, impossible := proof.InfeasibleIn()
+		if !impossible {
+			return gone, rack, nil
+		}
+		if err := proof.Release(victim.row, victim.request); err != nil {
+			return gone, -1, err
+		}
+	}
+	_, rack, _ = proof.InfeasibleIn()
+	return len(victims), rack, nil
 }
 
 // evictWithin says why no victims make room that the limits permit.

@@ -91,7 +91,7 @@ type budget struct {
 	lastMayPass bool
 	owners      int
 	cols        int
-	accounts    []account      // cols per owner, then of victims without one
+	accounts    []account      // cols per owner, then of victims without one; the rest says moved and within
 	columns     []columnBudget // per column
 	following   bool           // the surplus of some column is kept
 	changes     int            // that moved something since Reset
@@ -196,6 +196,15 @@ func (b *budget) counts(a *account) float64 {
 		most += a.greatest // rounded, but never below the whole amounts that may go
 	}
 	return min(a.released, most)
+}
+
+// open appends a row of accounts with the limits of an owner, and returns its index.
+func (b *budget) open(owner int) int {
+	for _, a := range b.row(owner) {
+		b.accounts = append(b.accounts, account{limit: a.limit})
+	}
+	b.saved = append(b.saved, 0)
+	return len(b.saved) - 1
 }
 
 // row returns a row of accounts.

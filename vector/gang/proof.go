@@ -22,7 +22,8 @@ import (
 // Counting a condition for the first time costs a pass over the rows, as does a condition
 // that lags far behind.
 //
-// Victims can have owners, which may not lose more than [Proof.Limit] says.
+// Victims can have owners, which may not lose more than [Proof.Limit] says, and the gang can
+// have to stay within one of the sets of [Proof.Within].
 //
 // The zero value has no rows and no members; [Proof.Reset] gives it some, and reuses
 // the memory. Nothing allocates once that has grown. A Proof must not be copied, and is for
@@ -48,6 +49,8 @@ type Proof struct {
 	best  []columnBest // per column
 	gains []float64    // per row: of the leader; noLeader where not selected
 	gain  peaks        // the greatest of them
+
+	within within
 
 	proofs counts
 }
@@ -93,6 +96,7 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	p.gang.take(requests)
 	p.spread.on = false
 	p.budget.end()
+	p.within.on = false
 	p.sums, p.best = grown(p.sums, free.Cols()), grown(p.best, free.Cols())
 	for j := range p.best {
 		p.best[j].kept = false
@@ -109,7 +113,7 @@ func (p *Proof) takeBounds() {
 
 // forget makes p know nothing of any condition.
 func (p *Proof) forget() {
-	p.first = 0
+	p.first, p.within.begun = 0, false
 	p.known = grown(p.known, p.bounds.conditions()+p.budgets())
 	for c := range p.known {
 		p.known[c].asked, p.known[c].kept = false, false
@@ -138,11 +142,18 @@ func (p *Proof) release(owner, row int, amounts vector.ResourceVector) error {
 	if err := checkVictim(p.overlay.Matrix(), row, amounts); err != nil {
 		return err
 	}
-	if err := p.overlay.AddToRow(row, amounts); err != nil {
+	if p.within.on {
+		if err := p.within.release(p, row, amounts); err != nil {
+			return err
+		}
+	} else if err := p.overlay.AddToRow(row, amounts); err != nil {
 		return err
 	}
 	if p.budget.on && isSelected(p.selected, row) {
 		p.budget.released(owner, amounts)
+		if p.within.on {
+			p.within.released(p, owner, row, amounts)
+		}
 	}
 	return nil
 }
@@ -166,6 +177,7 @@ func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
 	if err := p.overlay.SubFromRow(row, amounts); err != nil {
 		return err
 	}
+	p.within.shrank(p, row)
 	if p.budget.on {
 		p.budget.moved(amounts)
 	}
@@ -204,8 +216,10 @@ func (p *Proof) Mark() Mark { return Mark{p.overlay.Mark(), p.budget.mark(), p.f
 // back all of them. It costs the rows that were changed. It panics when the mark is
 // void: taken before the last Reset, or at a point that was rolled back itself.
 func (p *Proof) Rollback(mark Mark) {
+	version := p.overlay.Matrix().Version()
 	p.overlay.Rollback(mark.overlay)
 	p.budget.rollback(mark.budget)
+	p.within.changedSince(p, version)
 	p.first = mark.first
 }
 

@@ -1,0 +1,347 @@
+package gang
+
+import (
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+)
+
+// Within makes p answer [Proof.InfeasibleIn]: whether a gang that has to stay within one of
+// the sets of domains provably fits in none. Call it after [Proof.Reset], which ends it. It
+// panics when p has changed since Reset. Domains are kept until then, and must not change.
+//
+// A change then costs the columns of its row for each set that has the row. What is taken or
+// rolled back costs the rows of these sets once more, when the next question comes to them.
+func (p *Proof) Within(domains *Domains) {
+	free := p.overlay.Matrix()
+	if free.Version() != p.began {
+		panic("gang: domains after a change")
+	}
+	w := &p.within
+	if w.on, w.begun = domains != nil, false; w.on {
+		w.sets.take(domains, p.selected, free.Rows())
+	}
+}
+
+// InfeasibleIn returns what [Packer.InfeasibleIn] returns for the domains of [Proof.Within]
+// and the amounts as they are now. With budgets it is also true where no permitted set of the
+// victims on the rows of a set makes room there; a set that lacks nothing else comes closer than
+// all others. Without domains there is one set, of every row.
+func (p *Proof) InfeasibleIn() (why Infeasibility, domain int, infeasible bool) {
+	w := &p.within
+	if !w.on {
+		why, infeasible = p.Infeasible()
+		return why, 0, infeasible
+	}
+	w.begin(p)
+	w.slacken(p)
+	for i := range w.look {
+		for ; w.look[i] != 0; w.look[i] &= w.look[i] - 1 {
+			if d := i*kernel.Block + bits.TrailingZeros64(w.look[i]); w.holds(p, d) {
+				p.proofs.note(false)
+				return Infeasibility{}, d, false
+			}
+		}
+	}
+	p.proofs.note(true)
+	w.find(p)
+	return w.why, w.closest, true
+}
+
+// within follows the conditions of a Proof in each of many sets. A set of which something is
+// known waits at its first condition that fails, as in a progress, and after those at the first
+// column in which budgets leave too little. What only grows is followed; a set that loses
+// something is forgotten and counted again.
+type within struct {
+	on, begun bool
+	sets      rowSets
+	progress  progress
+
+	look    []uint64 // sets that may hold the gang, as far as is known
+	unknown []bool   // per set: nothing is known. The progress has it as open, so as not to follow it
+	seen    int      // changes to the budget, when sets were looked at
+	columns []int32  // per set in which all conditions hold: the first column that fails, or their number; -1 not known
+
+	// The set that comes closest, and why it is not close enough.
+	found     bool
+	closest   int
+	rank      int
+	has       float64
+	why       Infeasibility
+	explained bool
+	moved     []uint64      // sets that have changed since
+	only      vector.Matrix // the rows of a set
+	row       vector.ResourceVector
+
+	// With budgets: an account for each owner with victims in a set.
+	pairs map[pair]int32 // row of accounts in the budget
+	first []int32        // per set: its first account, -1 for none
+	next  []int32        // per account after those of the budget: the next of the set
+}
+
+// pair is an owner with victims in a set.
+type pair struct{ set, owner int32 }
+
+// begin makes w know nothing of any set, once after forget.
+func (w *within) begin(p *Proof) {
+	if w.begun {
+		return
+	}
+	free := p.overlay.Matrix()
+	w.begun, w.found = true, false
+	w.sets.index(free.Rows())
+	w.progress.start(&p.bounds, free, &w.sets)
+	n := w.sets.n
+	w.look, w.moved = resized(w.look, wordsFor(n)), resized(w.moved, wordsFor(n))
+	clear(w.look)
+	clear(w.moved)
+	w.unknown, w.columns, w.first = resized(w.unknown, n), resized(w.columns, n), resized(w.first, n)
+	for d := range n {
+		w.first[d] = -1
+		w.forget(d)
+	}
+	clear(w.pairs)
+	w.next, w.seen = w.next[:0], 0
+}
+
+// forget makes w know nothing of set d.
+func (w *within) forget(d int) {
+	w.unknown[d] = true
+	w.progress.at[d].condition = int32(w.progress.bounds.conditions())
+	w.look[d/kernel.Block] |= 1 << (d % kernel.Block)
+}
+
+// move notes that set d has changed.
+func (w *within) move(d int) {
+	w.look[d/kernel.Block] |= 1 << (d % kernel.Block)
+	w.moved[d/kernel.Block] |= 1 << (d % kernel.Block)
+}
+
+// release adds what a victim releases to the free amounts of p.
+func (w *within) release(p *Proof, row int, amounts vector.ResourceVector) error {
+	w.begin(p)
+	for _, d := range w.sets.of(row) {
+		// After amounts were taken, what the row had at the start can come back.
+		if j := w.columns[d]; !w.unknown[d] && w.budgeted(p, int(d)) && at(p.overlay.Matrix(), row, int(j)) < at(&p.start, row, int(j)) {
+			w.forget(int(d))
+		}
+	}
+	w.progress.leaving(row)
+	if err := p.overlay.AddToRow(row, amounts); err != nil {
+		return err
+	}
+	w.progress.memoOf[row] = -1
+	w.progress.grew(row)
+	for _, d := range w.sets.of(row) {
+		w.move(int(d))
+	}
+	return nil
+}
+
+// budgeted reports whether budgets are what set d waits for.
+func (w *within) budgeted(p *Proof, d int) bool {
+	return p.budget.on && w.progress.isOpen(d) && w.columns[d] >= 0 && int(w.columns[d]) < p.gang.cols
+}
+
+// shrank forgets the sets of a row that may have lost something.
+func (w *within) shrank(p *Proof, row int) {
+	if !w.begun {
+		return
+	}
+	w.progress.memoOf[row] = -1
+	for _, d := range w.sets.of(row) {
+		w.forget(int(d))
+	}
+}
+
+// changedSince forgets the sets of all rows that have changed after a version.
+func (w *within) changedSince(p *Proof, version uint64) {
+	if !w.begun {
+		return
+	}
+	rows, all := p.changesSince(version, true)
+	w.seen = -1
+	if all {
+		for d := range w.sets.n {
+			w.forget(d)
+		}
+		for r := range w.progress.memoOf {
+			w.progress.memoOf[r] = -1
+		}
+	}
+	for _, r := range rows {
+		w.shrank(p, int(r))
+	}
+}
+
+// holds reports whether set d may hold the gang.
+func (w *within) holds(p *Proof, d int) bool {
+	if w.unknown[d] {
+		w.unknown[d], w.columns[d] = false, -1
+		w.progress.at[d] = waiting{condition: int32(p.bounds.firstToFollow())}
+		w.progress.advance(d)
+		w.moved[d/kernel.Block] |= 1 << (d % kernel.Block)
+		w.found = w.found && d != w.closest // it may have been closer
+	}
+	return w.progress.isOpen(d) && (!p.budget.on || w.budgetHolds(p, d))
+}
+
+// slacken looks again at every set that waits for budgets, where their sums are rounded: each
+// change anywhere allows for more.
+func (w *within) slacken(p *Proof) {
+	if !p.budget.on || w.seen == p.budget.changes {
+		return
+	}
+	w.seen = p.budget.changes
+	for j, needed := range p.bounds.needed {
+		if needed > 0 && p.slack(j) > 0 {
+			for d := range w.sets.n {
+				if w.budgeted(p, d) {
+					w.look[d/kernel.Block] |= 1 << (d % kernel.Block)
+				}
+			}
+			return
+		}
+	}
+}
+
+// find finds the set that comes closest when none holds the gang, as the progress does, and why
+// it does not.
+func (w *within) find(p *Proof) {
+	if !w.found {
+		w.found, w.closest, w.explained = true, -1, false
+		for d := range w.sets.n {
+			w.compare(p, d)
+		}
+		clear(w.moved)
+	}
+	for i := range w.moved {
+		for ; w.moved[i] != 0; w.moved[i] &= w.moved[i] - 1 {
+			w.compare(p, i*kernel.Block+bits.TrailingZeros64(w.moved[i]))
+		}
+	}
+	if !w.explained {
+		w.why, w.explained = w.explain(p, w.closest), true
+	}
+}
+
+// compare makes set d the closest when it is, or was already.
+func (w *within) compare(p *Proof, d int) {
+	rank, has := int(w.progress.at[d].condition), 0.0
+	if w.budgeted(p, d) {
+		rank += int(w.columns[d])
+		has = w.progress.surplus[d].plus(p.bounds.needed[w.columns[d]])
+	} else {
+		has = w.progress.has(d)
+	}
+	if w.closest < 0 || d == w.closest || rank > w.rank ||
+		rank == w.rank && (has > w.has || has == w.has && d < w.closest) {
+		w.closest, w.rank, w.has, w.explained = d, rank, has, false
+	}
+}
+
+// explain explains why set d does not hold the gang. It looks at the rows of the set alone,
+// where it can: the loop of an eviction asks after each victim.
+func (w *within) explain(p *Proof, d int) Infeasibility {
+	if d < 0 {
+		return Infeasibility{}
+	}
+	if w.budgeted(p, d) {
+		why := p.bounds.shortOf(int(w.columns[d]), &w.progress.surplus[d])
+		why.Reason = InfeasibleBudget
+		return why
+	}
+	free, n := p.overlay.Matrix(), 0
+	w.only.Reset(vector.Schema{}, len(w.sets.rowsOf(d)), free.Cols())
+	w.sets.each(d, free.Rows(), func(r int) bool {
+		w.row = free.Row(w.row, r)
+		w.only.SetRow(n, w.row)
+		n++
+		return true
+	})
+	w.only.Resize(n)
+	c := int(w.progress.at[d].condition)
+	if p.bounds.firstToFollow() > 0 { // it implies others that fail, too
+		c = 0
+	}
+	for ; c < p.bounds.conditions(); c++ {
+		if why, fails := p.bounds.fails(c, &w.only, nil); fails {
+			return why
+		}
+	}
+	return Infeasibility{}
+}
+
+// released counts a victim of an owner in the sets of its row.
+func (w *within) released(p *Proof, owner, row int, amounts vector.ResourceVector) {
+	b := &p.budget
+	for _, d := range w.sets.of(row) {
+		i := w.account(b, d, owner)
+		b.save(i)
+		accounts := b.row(i)
+		j, was := -1, 0.0
+		if !w.unknown[d] && w.budgeted(p, int(d)) {
+			j = int(w.columns[d])
+			was = b.counts(&accounts[j])
+		}
+		for c, x := range amounts {
+			accounts[c].add(x)
+		}
+		if j >= 0 {
+			if is := b.counts(&accounts[j]); is != was {
+				w.progress.surplus[d].replace(was, is)
+			}
+		}
+	}
+}
+
+// account returns the account of an owner in a set, a row of the budget.
+func (w *within) account(b *budget, set int32, owner int) int {
+	key := pair{set, int32(owner)}
+	i, ok := w.pairs[key]
+	if !ok {
+		if w.pairs == nil {
+			w.pairs = make(map[pair]int32)
+		}
+		i = int32(b.open(owner))
+		w.pairs[key] = i
+		w.next = append(w.next, w.first[set])
+		w.first[set] = i
+	}
+	return int(i)
+}
+
+// budgetHolds reports whether the budgets leave enough in set d, where all other conditions
+// hold.
+func (w *within) budgetHolds(p *Proof, d int) bool {
+	s, counted := &w.progress.surplus[d], w.columns[d] >= 0
+	for w.columns[d] = max(w.columns[d], 0); int(w.columns[d]) < p.gang.cols; w.columns[d]++ {
+		if j := int(w.columns[d]); p.bounds.needed[j] > 0 {
+			if !counted {
+				w.sum(p, d, j)
+			}
+			if s.plus(p.slack(j)) < 0 {
+				return false
+			}
+		}
+		counted = false
+	}
+	return true
+}
+
+// sum sums up what the budgets leave in column j of set d, less what is needed.
+func (w *within) sum(p *Proof, d, j int) {
+	s, b := &w.progress.surplus[d], &p.budget
+	s.n, s.infinite = 0, false
+	s.add(-p.bounds.needed[j])
+	start, now := p.start.Column(j), p.overlay.Matrix().Column(j)
+	for _, r := range w.sets.rowsOf(d) {
+		if w.sets.eligible(int(r)) {
+			s.add(positive(min(start[r], now[r])))
+		}
+	}
+	for i := w.first[d]; i >= 0; i = w.next[int(i)-b.owners-2] {
+		s.add(b.counts(&b.row(int(i))[j]))
+	}
+}

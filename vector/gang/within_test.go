@@ -1,0 +1,328 @@
+package gang_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
+)
+
+// withinStory is a proofStory about sets of rows.
+type withinStory struct {
+	proofStory
+	domains *gang.Domains
+	changed int // sets
+}
+
+func (s *withinStory) checkWithin() {
+	s.t.Helper()
+	why, domain, infeasible := s.proof.InfeasibleIn()
+	want, wanted, wantedInfeasible := s.packer.InfeasibleIn(s.now, s.c.requests, s.c.rows, s.domains)
+	if fmt.Sprint(why, domain, infeasible) != fmt.Sprint(want, wanted, wantedInfeasible) {
+		s.fail("says %v, %d, %+v, want %v, %d, %+v\ndomains %v", infeasible, domain, why, wantedInfeasible, wanted, want, s.domains)
+	}
+}
+
+func runWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
+	r := testkit.Rand(seed)
+	kind := r.IntN(len(amountKinds))
+	s := &withinStory{proofStory: proofStory{
+		t: t, r: r, proof: proof, scale: amountKinds[kind].scale, c: proofCase(r, kind),
+	}}
+	s.domains = someDomains(r, s.c.free.Rows())
+	s.begin()
+	s.proof.Within(s.domains)
+	if r.IntN(2) == 0 {
+		s.checkWithin()
+	}
+	often := 1 + r.IntN(4)
+	for range steps {
+		s.step()
+		if r.IntN(often) == 0 {
+			s.checkWithin()
+		}
+		if r.IntN(8) == 0 {
+			s.check()
+		}
+	}
+	s.checkWithin()
+}
+
+func TestWithinStories(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		var proof gang.Proof
+		stories := uint64(300)
+		if raceEnabled || testing.Short() {
+			stories = 40
+		}
+		for seed := range stories {
+			runWithin(t, &proof, seed, 120)
+		}
+	})
+}
+
+func FuzzWithin(f *testing.F) {
+	f.Add(uint64(1), uint16(50))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
+		runWithin(t, new(gang.Proof), seed, int(steps%400))
+	})
+}
+
+// budgetsWithin is a budgetStory about sets of rows.
+type budgetsWithin struct {
+	budgetStory
+	domains *gang.Domains
+}
+
+// in runs f about the rows of set k alone.
+func (s *budgetsWithin) in(k int, f func()) {
+	rows := s.c.rows
+	defer func() { s.c.rows = rows }()
+	s.c.rows = maskOfDomain(s.domains, k, s.c.free.Rows(), rows)
+	f()
+}
+
+// checkWithin compares the answer with that of another Proof, and with the bounds of each set
+// where they need no rounding.
+func (s *budgetsWithin) checkWithin() {
+	s.t.Helper()
+	why, domain, infeasible := s.proof.InfeasibleIn()
+	s.restart(&s.again)
+	s.again.Within(s.domains)
+	for i, m := range s.moves {
+		if err := m.apply(&s.again); err != nil {
+			s.fail("move %d again: %v", i, err)
+		}
+	}
+	want, wanted, wantedInfeasible := s.again.InfeasibleIn()
+	if fmt.Sprint(why, domain, infeasible) != fmt.Sprint(want, wanted, wantedInfeasible) {
+		s.fail("says %v, %d, %+v, another Proof %v, %d, %+v\ndomains %v", infeasible, domain, why, wantedInfeasible, wanted, want, s.domains)
+	}
+	if !s.whole {
+		return
+	}
+	now := s.now(func(int) bool { return true })
+	reasons := make([]gang.Infeasibility, max(len(s.domains.Offsets)-1, 0))
+	for k := range reasons {
+		s.in(k, func() {
+			reasons[k], _ = s.packer.Infeasible(now, s.c.requests, s.c.rows)
+			for j := 0; j < s.c.free.Cols() && reasons[k].Reason == gang.NotProved; j++ {
+				reasons[k] = s.goldenBound(j, now)
+			}
+		})
+	}
+	first := slices.IndexFunc(reasons, func(why gang.Infeasibility) bool { return why.Reason == gang.NotProved })
+	if infeasible != (first < 0) || !infeasible && domain != first {
+		s.fail("says %v, %d, want %d\ndomains %v", infeasible, domain, first, s.domains)
+	}
+	if !infeasible || len(reasons) == 0 {
+		return
+	}
+	if why != reasons[domain] {
+		s.fail("set %d: says %+v, want %+v\ndomains %v", domain, why, reasons[domain], s.domains)
+	}
+	closer := func(other gang.Infeasibility) bool { return other.Reason == gang.InfeasibleBudget }
+	if slices.ContainsFunc(reasons, closer) && !closer(why) {
+		s.fail("set %d: says %+v, of %+v\ndomains %v", domain, why, reasons, s.domains)
+	}
+}
+
+// checkAllWithin tries all permitted sets of victims in each set of rows.
+func (s *budgetsWithin) checkAllWithin() {
+	s.t.Helper()
+	if why, _, infeasible := s.proof.InfeasibleIn(); infeasible {
+		for k := range max(len(s.domains.Offsets)-1, 0) {
+			s.in(k, func() {
+				if s.possible(false) {
+					s.fail("rejects a gang that fits in set %d: %+v\ndomains %v", k, why, s.domains)
+				}
+			})
+		}
+	}
+}
+
+func runBudgetsWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
+	r := testkit.Rand(seed)
+	kind := r.IntN(len(amountKinds))
+	s := &budgetsWithin{budgetStory: budgetStory{
+		t: t, r: r, proof: proof, whole: amountKinds[kind].name == "whole", scale: amountKinds[kind].scale,
+		c: budgetCase(r, kind),
+	}}
+	s.domains = someDomains(r, s.c.free.Rows())
+	s.begin()
+	s.proof.Within(s.domains)
+	s.past = s.past[:1]
+	often := 1 + r.IntN(4)
+	for range steps {
+		s.step()
+		if r.IntN(often) == 0 {
+			s.checkWithin()
+		}
+		if r.IntN(8) == 0 {
+			s.check()
+		}
+		if len(s.moves) <= 7 && r.IntN(8) == 0 {
+			s.checkAllWithin()
+		}
+	}
+	s.checkWithin()
+}
+
+func TestBudgetsWithinStories(t *testing.T) {
+	var proof gang.Proof
+	stories := uint64(testkit.Amount(t, 200, 1000, 5000))
+	if raceEnabled {
+		stories = 40
+	}
+	for seed := range stories {
+		runBudgetsWithin(t, &proof, seed, 40)
+	}
+}
+
+func FuzzBudgetsWithin(f *testing.F) {
+	f.Add(uint64(1), uint16(50))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
+		runBudgetsWithin(t, new(gang.Proof), seed, int(steps%100))
+	})
+}
+
+// TestWithin has the worked case: two racks of two nodes, and a gang that needs 8 GPUs in one
+// of them.
+func TestWithin(t *testing.T) {
+	free := matrixOf(1, vec{2}, vec{1}, vec{0}, vec{4})
+	racks := &gang.Domains{Rows: []int32{0, 1, 2, 3}, Offsets: vector.Offsets{0, 2, 4}}
+	var p gang.Proof
+	p.Reset(free, matrixOf(1, vec{4}, vec{4}), nil)
+	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{3})}); err != nil {
+		t.Fatal(err)
+	}
+	p.Within(racks)
+	want := func(step string, reason gang.Reason, domain int, available float64) {
+		t.Helper()
+		why, d, infeasible := p.InfeasibleIn()
+		if why.Reason != reason || d != domain || why.Available != available || infeasible != (reason != gang.NotProved) {
+			t.Errorf("%s: %v, %d, %+v, want %v in %d", step, infeasible, d, why, reason, domain)
+		}
+	}
+	want("at the start", gang.InfeasibleAggregate, 1, 4)
+	release := func(owner, row int, gpus float64) {
+		if err := p.ReleaseOf(owner, row, vec{gpus}); err != nil {
+			t.Error(err)
+		}
+	}
+	release(0, 0, 2)
+	want("one place each", gang.InfeasibleAggregate, 0, 5)
+	mark := p.Mark()
+	release(0, 1, 3)
+	want("enough in the first rack, and 3 may go", gang.InfeasibleBudget, 0, 6)
+	release(0, 2, 4)
+	want("enough in both, and the second has more without victims", gang.InfeasibleBudget, 1, 7)
+	if err := p.Release(1, vec{2}); err != nil {
+		t.Error(err)
+	}
+	want("a victim that always may go", gang.NotProved, 0, 0)
+	p.Rollback(mark)
+	want("taken back", gang.InfeasibleAggregate, 0, 5)
+	if err := p.Take(0, vec{1}); err != nil {
+		t.Error(err)
+	}
+	want("another pod comes", gang.InfeasibleAggregate, 1, 4)
+}
+
+func TestWithinPanics(t *testing.T) {
+	var p gang.Proof
+	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
+		t.Error("the zero Proof proves something")
+	}
+	p.Reset(matrixOf(1, vec{1}, vec{1}), matrixOf(1, vec{1}, vec{1}), nil)
+	wantPanic(t, "gang: rows of a domain do not ascend within the matrix", func() {
+		p.Within(&gang.Domains{Rows: []int32{2}, Offsets: vector.Offsets{0, 1}})
+	})
+	p.Within(new(gang.Domains))
+	if _, domain, infeasible := p.InfeasibleIn(); domain != -1 || !infeasible {
+		t.Errorf("without sets: %d, %v", domain, infeasible)
+	}
+	p.Within(nil)
+	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
+		t.Errorf("nil domains: %d, %v", domain, infeasible)
+	}
+	if err := p.Release(0, vec{1}); err != nil {
+		t.Error(err)
+	}
+	wantPanic(t, "gang: domains after a change", func() { p.Within(nil) })
+}
+
+// racksOf returns sets of so many rows each.
+func racksOf(rows, each int) *gang.Domains {
+	d := &gang.Domains{Offsets: vector.Offsets{0}}
+	for r := range rows {
+		d.Rows = append(d.Rows, int32(r))
+		if len(d.Rows)%each == 0 || r == rows-1 {
+			d.Offsets = append(d.Offsets, int32(len(d.Rows)))
+		}
+	}
+	return d
+}
+
+// TestWithinMany takes more back at once than a matrix remembers, and allocates nothing once
+// memory has grown.
+func TestWithinMany(t *testing.T) {
+	for _, identical := range []bool{true, false} {
+		c := manyRows(1, identical)
+		racks := racksOf(c.free.Rows(), 60)
+		for i := range c.requests.Rows() { // room without victims for most of them
+			v := c.requests.Row(nil, i)
+			for j := range v {
+				v[j] = math.Floor(v[j] * 60 / 275)
+			}
+			c.requests.SetRow(i, v)
+		}
+		limits := vector.NewMatrix(none, 50, c.free.Cols())
+		for owner := range limits.Rows() {
+			limits.SetRow(owner, vec{3, 3, 3, 3, 3})
+		}
+		amounts := make([]vec, len(c.victims.Rows))
+		for i := range amounts {
+			amounts[i] = c.victims.Amounts.Row(nil, i)
+		}
+		var p gang.Proof
+		var packer gang.Packer
+		reasons := make(map[gang.Reason]int)
+		story := func(check func()) {
+			p.Reset(c.free, c.requests, c.rows)
+			_ = p.Limit(gang.Budgets{Limits: limits})
+			p.Within(racks)
+			mark := p.Mark()
+			for i, row := range c.victims.Rows {
+				_ = p.ReleaseOf(i%50, int(row), amounts[i])
+				if why, _, _ := p.InfeasibleIn(); check != nil {
+					reasons[why.Reason]++
+				}
+			}
+			p.Rollback(mark)
+			p.InfeasibleIn()
+			if check != nil {
+				check()
+			}
+		}
+		story(func() {
+			why, domain, infeasible := p.InfeasibleIn()
+			if want, wanted, wantedInfeasible := packer.InfeasibleIn(p.Matrix(), c.requests, c.rows, racks); why != want || domain != wanted || infeasible != wantedInfeasible {
+				t.Errorf("after a rollback: %v, %d, %+v, want %v, %d, %+v", infeasible, domain, why, wantedInfeasible, wanted, want)
+			}
+		})
+		if reasons[gang.InfeasibleBudget] == 0 {
+			t.Error(reasons)
+		}
+		if raceEnabled {
+			continue
+		}
+		if n := testing.AllocsPerRun(1, func() { story(nil) }); n != 0 {
+			t.Errorf("identical %v: %v allocations", identical, n)
+		}
+	}
+}
