@@ -468,7 +468,7 @@ func TestBoundLarge(t *testing.T) {
 
 // TestBoundAllocations: warm questions allocate nothing, rows that change or not.
 func TestBoundAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, more := range []int{3, 40} {

@@ -576,7 +576,7 @@ func squeezed(table string) string {
 
 // What is promised not to allocate.
 func TestNormalizeAllocates(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	rows := vector.NewMask(500)

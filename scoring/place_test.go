@@ -59,7 +59,7 @@ func (w *boundWorld) drawPods() (pods []vector.PodAmounts, among []*vector.Mask)
 // TestPlace compares Place with the loop, over all scorers, sizes and ties.
 func TestPlace(t *testing.T) {
 	stories := 12
-	if testing.Short() || raceEnabled {
+	if testing.Short() || testkit.RaceEnabled {
 		stories = 3
 	}
 	for seed := range stories {
@@ -274,7 +274,7 @@ func TestPlaceAllocates(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}); n != 0 && !raceEnabled {
+	}); n != 0 && !testkit.RaceEnabled {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -276,7 +276,7 @@ func TestProportionalAllocs(t *testing.T) {
 				_ = proportional.Filter(kept, nodes, nil, mask)
 				_ = proportional.Filter(kept, nodes, request, nil)
 			})
-			if n != 0 && !raceEnabled {
+			if n != 0 && !testkit.RaceEnabled {
 				t.Errorf("%v allocations", n)
 			}
 		})

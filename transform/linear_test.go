@@ -612,7 +612,7 @@ func TestLinearPanics(t *testing.T) {
 }
 
 func TestLinearAllocates(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	tr := compile(t, rules(seven+"; g Replace x nvidia.com/gpu: CR 3"), Options{})

@@ -9,7 +9,7 @@ import (
 
 // What is promised not to allocate, with destinations that were used before.
 func TestAllocs(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	const rows, cols = 1000, 20

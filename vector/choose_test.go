@@ -314,7 +314,7 @@ func TestChooseAgainstSorting(t *testing.T) {
 }
 
 func TestTopKMillion(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || testkit.RaceEnabled {
 		t.Skip("large")
 	}
 	const n = 1_000_000

@@ -590,7 +590,7 @@ func TestMatrixCopyIsDeep(t *testing.T) {
 }
 
 func TestMatrixMillionRows(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || testkit.RaceEnabled {
 		t.Skip("large")
 	}
 	const n = 1_000_000

@@ -387,7 +387,7 @@ func nodesStory(t *testing.T, p *program) {
 func TestNodesStories(t *testing.T) {
 	r := testkit.Rand(3)
 	stories := 60
-	if raceEnabled || testing.Short() {
+	if testkit.RaceEnabled || testing.Short() {
 		stories = 6
 	}
 	for range stories {

@@ -66,7 +66,7 @@ func shapes(t *testing.T, f func(rows, cols int)) {
 	case testkit.Amount(t, 0, 0, 1) > 0:
 		f(maxRows, 8)
 		f(maxRows, 17)
-	case !raceEnabled && !testing.Short():
+	case !testkit.RaceEnabled && !testing.Short():
 		f(20_545, 8) // a little more than one call into assembly takes
 	}
 }

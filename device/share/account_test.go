@@ -13,7 +13,6 @@ import (
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -64,41 +63,6 @@ func TestStatesMinors(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int32{math.MaxInt32, 1, 0, 2, 3, 4, 7}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestSliceToUUID: from a ResourceSlice to the UUID of the device that a pod gets.
-func TestSliceToUUID(t *testing.T) {
-	gpu := func(name, uuid string) resourcev1.Device {
-		kind, product := "gpu", "NVIDIA H100 80GB HBM3"
-		return resourcev1.Device{
-			Name: name,
-			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
-				"type": {StringValue: &kind}, "productName": {StringValue: &product}, "uuid": {StringValue: &uuid},
-			},
-			Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("81559Mi")}},
-		}
-	}
-	node := "node-a"
-	inventory, err := device.FromResourceSlices([]resourcev1.ResourceSlice{{Spec: resourcev1.ResourceSliceSpec{
-		Driver: "gpu.nvidia.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1},
-		Devices: []resourcev1.Device{gpu("gpu-0", "GPU-a"), gpu("gpu-1", "GPU-b")},
-	}}}, nil, device.SliceOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	account := accountOf(t, share.States(&inventory.Nodes[0]))
-	needs, err := share.Normalize(corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var scorer *share.Scorer
-	chosen, err := scorer.Bind(account).Allocate(0, share.AllocRequest{Requirement: needs[0], Preferred: []int32{1}})
-	want := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{
-		Minor: 1, UUID: "GPU-b", Name: "gpu-1", Amounts: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100},
-	}}}
-	if diff := cmp.Diff(want, chosen); diff != "" || err != nil {
-		t.Errorf("error %v, %s", err, diff)
 	}
 }
 
@@ -328,29 +292,5 @@ func TestAccountRefuses(t *testing.T) {
 	account := accountOf(t, []share.State{ratio(0, 1<<53-1, 1-1<<53)})
 	if got := account.States(nil, 0)[0]; got.Total[share.GPUMemoryRatio] != 1<<53-1 || got.Free[share.GPUMemoryRatio] != 1-1<<53 {
 		t.Errorf("the largest amounts: %v", got)
-	}
-}
-
-// TestAccountAllocates: what a scheduler does with a node allocates nothing.
-func TestAccountAllocates(t *testing.T) {
-	devices := allocEight(3)
-	account := accountOf(t, nil, devices, devices)
-	taken := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 5, Amounts: allocHalf}, {Minor: 6, Amounts: allocHalf}}}
-	states := account.States(nil, 1)
-	var reader share.Account
-	reader.CopyFrom(account)
-	for name, do := range map[string]func(){
-		"commit and release": func() {
-			if account.Commit(1, taken) != nil || account.Release(1, taken) != nil {
-				t.Error("refused")
-			}
-		},
-		"states": func() { states = account.States(states[:0], 1) },
-		"set":    func() { _ = account.Set(1, devices) },
-		"copy":   func() { reader.CopyFrom(account) },
-	} {
-		if n := testing.AllocsPerRun(20, do); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
 	}
 }

@@ -60,22 +60,6 @@ func TestCommitRelease(t *testing.T) {
 	}
 }
 
-// A negative amount is refused before anything changes.
-func TestCommitNegative(t *testing.T) {
-	negative := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 1, Amounts: share.Amounts{share.GPUCore: -50}}}}
-	taken := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 0, Amounts: share.Amounts{share.GPUCore: 50}}}}
-	const want = "share: invalid amount: gpu 1: koordinator.sh/gpu-core: -50: must be 0 percent of a device or more"
-	for call, do := range map[string]func([]share.State, ...share.Allocation) error{"Commit": commit, "Release": release} {
-		devices := allocGPUs(100, 50)
-		if err := do(devices, taken, negative); err == nil || err.Error() != want {
-			t.Errorf("%s: error %v", call, err)
-		}
-		if diff := cmp.Diff(allocGPUs(100, 50), devices); diff != "" {
-			t.Errorf("%s: %s", call, diff)
-		}
-	}
-}
-
 func TestReleaseLimits(t *testing.T) {
 	a := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 0, Amounts: share.Amounts{share.GPUCore: 100}}}}
 	full := []share.State{{Kind: "gpu", Total: share.Amounts{share.GPUCore: 100}}} // nothing free
@@ -92,66 +76,6 @@ func TestReleaseLimits(t *testing.T) {
 	if err := release(nil, share.Allocation{}); err != nil {
 		t.Errorf("nothing released: error %v", err)
 	}
-}
-
-// All of several allocations or none, amounts of one device after each other.
-func TestCommitAll(t *testing.T) {
-	take := func(kind string, minor int32, r share.Resource, amount int64) share.Allocation {
-		return share.Allocation{Kind: kind, Devices: []share.Allocated{{Minor: minor, Amounts: amountOf(r, amount)}}}
-	}
-	node := append(allocGPUs(100, 50), allocNIC(0, 100, -1, ""))
-	before := slices.Clone(node)
-	gpu, half, nic := take(device.KindGPU, 0, share.GPUCore, 60), take(device.KindGPU, 0, share.GPUCore, 40), take(device.KindRDMA, 0, share.RDMA, 30)
-
-	for _, all := range [][]share.Allocation{{gpu, half, nic}, {nic, half, gpu}, {}} {
-		if err := commit(node, all...); err != nil {
-			t.Fatal(err)
-		}
-		for i, want := range []int64{0, 50, 70} {
-			name := []share.Resource{share.GPUCore, share.GPUCore, share.RDMA}[i]
-			if len(all) == 0 {
-				want = before[i].Free[name]
-			}
-			if node[i].Free[name] != want {
-				t.Errorf("%v: %d free of device %d, want %d", all, node[i].Free[name], i, want)
-			}
-		}
-		if err := release(node, all...); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(before, node); diff != "" {
-			t.Errorf("released: %s", diff)
-		}
-	}
-
-	var refusal *share.NotEnoughError
-	if err := commit(node, nic, gpu, gpu, take(device.KindFPGA, 0, share.FPGA, 1)); !errors.As(err, &refusal) {
-		t.Errorf("one too many: error %v", err)
-	} else if diff := cmp.Diff(&share.NotEnoughError{Kind: "gpu", Want: 1, Reasons: []share.Reason{
-		{Cause: share.CauseInsufficient, Resource: share.GPUCore, Devices: 1, Want: 60, Free: 40}}}, refusal); diff != "" {
-		t.Errorf("one too many: %s", diff)
-	}
-	if err := commit(node, gpu); err != nil {
-		t.Fatal(err)
-	}
-	committed := slices.Clone(node)
-	if err := release(node, gpu, half); !errors.Is(err, share.ErrInvalidUnit) {
-		t.Errorf("one too many: error %v", err)
-	}
-	memory := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 1, Amounts: share.Amounts{share.GPUMemory: 8 * allocGiB}}}}
-	err := release(node, gpu, memory)
-	if want := "share: invalid amount: gpu 1: koordinator.sh/gpu-memory: 8Gi given back to 4Gi free: must come to at most the total of 8Gi: released twice, or never committed"; err == nil || err.Error() != want {
-		t.Errorf("text %v", err)
-	}
-	if diff := cmp.Diff(committed, node); diff != "" {
-		t.Errorf("refused, but changed: %s", diff)
-	}
-}
-
-// amountOf is a request for one resource.
-func amountOf(r share.Resource, amount int64) (req share.Amounts) {
-	req[r] = amount
-	return req
 }
 
 // TestGone: what is left of an allocation stays taken when devices are gone.

@@ -343,52 +343,6 @@ func TestScoreOperands(t *testing.T) {
 	}
 }
 
-// TestScoreNil scores everything with 0.
-func TestScoreNil(t *testing.T) {
-	for _, s := range []*share.Scorer{nil, {}} {
-		b := s.Bind(accountOf(t, ratioNodes([]int64{1, 2}, []int64{3})...))
-		mask := vector.NewMask(2)
-		mask.Set(1)
-		nodes, devices := untouchedScores(2), untouchedScores(3)
-		if err := b.Score(nodes, ratioNeeds(1, 1), mask); err != nil || !slices.Equal(nodes, []int64{untouched, 0}) {
-			t.Errorf("nodes: %v, %v", nodes, err)
-		}
-		if err := b.ScoreDevices(devices, share.Amounts{}, mask); err != nil || !slices.Equal(devices, []int64{untouched, untouched, 0}) {
-			t.Errorf("devices: %v, %v", devices, err)
-		}
-		if err := b.Score(nodes, nil, nil); err != nil || !slices.Equal(nodes, []int64{0, 0}) {
-			t.Errorf("no needs: %v, %v", nodes, err)
-		}
-	}
-}
-
-// TestScoreEmpty has no nodes, or nodes without devices.
-func TestScoreEmpty(t *testing.T) {
-	cfg := share.KoordinatorDefaults()
-	cfg.FillMemory = true
-	s := must(share.NewScorer(cfg))
-	var fits vector.Mask
-	for n := range 3 {
-		b := s.Bind(accountOf(t, make([][]share.State, n)...))
-		dst := untouchedScores(n)
-		if err := b.Score(dst, ratioNeeds(1, 1), nil); err != nil || !slices.Equal(dst, make([]int64, n)) {
-			t.Errorf("%d nodes: %v, error %v", n, dst, err)
-		}
-		if err := b.ScoreDevices(nil, share.Amounts{}, nil); err != nil {
-			t.Errorf("%d nodes: error %v", n, err)
-		}
-		if err := b.Fit(&fits, ratioNeeds(1, 1)); err != nil || fits.Len() != n || fits.Any() {
-			t.Errorf("%d nodes: %v fit, error %v", n, fits.Count(), err)
-		}
-		if node, ok, err := b.Best(ratioNeeds(1, 1), nil, vector.TieLowest()); node != -1 || ok || err != nil {
-			t.Errorf("%d nodes: best %d, %v, error %v", n, node, ok, err)
-		}
-		if err := b.Fit(&fits, ratioNeeds(1, 0)); err != nil || fits.Count() != n {
-			t.Errorf("%d nodes: %v fit nothing, error %v", n, fits.Count(), err)
-		}
-	}
-}
-
 // TestFit checks the mask against Allocate on every node, with random devices, and
 // Best against both.
 func TestFit(t *testing.T) {
@@ -460,53 +414,6 @@ func TestFit(t *testing.T) {
 					t.Fatalf("best %d, %v, error %v, want %d", node, ok, err, want)
 				}
 			}
-		}
-	}
-}
-
-// TestBoundAllocates nothing, with kernels and without.
-func TestBoundAllocates(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		r := testkit.Rand(33)
-		for _, large := range []int{0, 38} {
-			for _, columns := range []int{1, 4, 8} {
-				c := newBoundCase(t, r, 100, columns, large)
-				c.rows = vector.NewMask(len(c.nodes))
-				c.rows.SetAll()
-				c.rows.Clear(50)
-				account := accountOf(t, c.nodes...)
-				b := c.scorer.Bind(account)
-				nodes, devices := make([]int64, len(c.nodes)), make([]int64, account.Devices())
-				var fits vector.Mask
-				ask := func() {
-					_, _, best := b.Best(c.needs, c.rows, vector.TieLowest())
-					if err := errors.Join(b.Score(nodes, c.needs, c.rows), b.ScoreDevices(devices, c.needs[0].PerInstance, c.rows), b.Fit(&fits, c.needs), best); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if n := testing.AllocsPerRun(5, ask); n != 0 {
-					t.Errorf("%d columns: %v allocations", columns, n)
-				}
-			}
-		}
-	})
-}
-
-// TestAllocateAllocates only what it returns.
-func TestAllocateAllocates(t *testing.T) {
-	account := accountOf(t, allocEight(0, 5))
-	b := allocScorer(t, share.MostAllocated, true).Bind(account)
-	for _, policy := range []share.Policy{share.ByScore, share.PackTopology} {
-		req := share.AllocRequest{
-			Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 2},
-			Policy:      policy, Preferred: []int32{3},
-		}
-		if n := testing.AllocsPerRun(20, func() {
-			if _, err := b.Allocate(0, req); err != nil {
-				t.Error(err)
-			}
-		}); n > 1 {
-			t.Errorf("%v: %v allocations", policy, n)
 		}
 	}
 }

@@ -404,32 +404,3 @@ func TestMinors(t *testing.T) {
 		}()
 	}
 }
-
-// A commit with the GPUs kept in step allocates nothing.
-func TestGPUsAllocs(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	var account share.Account
-	devices := make([]share.State, 8)
-	for i := range devices {
-		devices[i] = share.State{Kind: device.KindGPU, Minor: int32(i), Total: share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100}}
-		devices[i].Free = share.Amounts(devices[i].Total)
-	}
-	if err := account.Set(0, devices); err != nil {
-		t.Fatal(err)
-	}
-	state, minors := account.GPUs(), []int32{}
-	chosen := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{{Minor: 3, Amounts: share.Amounts{share.GPUCore: 50, share.GPUMemoryRatio: 50}}}}
-	if got := testing.AllocsPerRun(100, func() {
-		if err := account.Commit(0, chosen); err != nil || state.Devices(0)[3] != 500 || state.Pods(0)[0] != 1 {
-			t.Fatal(err, state.Devices(0))
-		}
-		minors = account.Minors(minors, 0, []int32{3, 1})
-		if err := account.Release(0, chosen); err != nil {
-			t.Fatal(err)
-		}
-	}); got != 0 {
-		t.Errorf("%v allocations", got)
-	}
-}

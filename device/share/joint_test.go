@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
-	"github.com/resvec/resvec/scoring/gpu"
 )
 
 // jointNICs are NICs for the node of allocEight: 1 to 4 on its roots in order, 5
@@ -76,34 +75,6 @@ func TestAllocateJoint(t *testing.T) {
 				t.Errorf("GPUs %v, NICs %v, want %v, %v", gpu.Minors(), nic.Minors(), test.wantGPUs, test.wantNICs)
 			}
 		})
-	}
-}
-
-// Cases beyond the facts.
-func TestAllocateJointMore(t *testing.T) {
-	unknown := slices.Concat(allocGPUs(100, 100), jointNICs(1, 2))
-	pair := slices.Concat(allocEight(), jointNICs(1, 5, 3)) // two on root 0
-	for _, test := range []struct {
-		name       string
-		gpus, nics int64
-		joint      share.Joint
-		devices    []share.State
-		wantGPUs   []int32
-		wantNICs   []int32
-	}{
-		{"required, and one per root is there", 3, 1, share.RequireSamePCIe, slices.Concat(allocEight(), jointNICs(1, 2, 3, 4)), []int32{0, 1, 2}, []int32{1, 2}},
-		{"required, more than one per root", 2, 2, share.RequireSamePCIe, pair, []int32{0, 1}, []int32{1, 5}},
-		{"preferred, the count is more than the root has", 2, 3, share.PreferSamePCIe, pair, []int32{0, 1}, []int32{1, 3, 5}},
-		{"preferred, two on one root stand for two roots", 4, 1, share.PreferSamePCIe, pair, []int32{0, 1, 2, 3}, []int32{1, 5}},
-		{"preferred, none on the roots", 4, 1, share.PreferSamePCIe, slices.Concat(allocEight(), jointNICs(3, 4)), []int32{0, 1, 2, 3}, []int32{3}},
-		{"preferred, roots of the GPUs unknown", 2, 1, share.PreferSamePCIe, unknown, []int32{0, 1}, []int32{1}},
-		{"no NIC wanted", 2, 0, share.RequireSamePCIe, pair, []int32{0, 1}, []int32{}},
-		{"no GPU wanted", 0, 1, share.RequireSamePCIe, pair, []int32{}, []int32{1}},
-	} {
-		gpus, nics, err := jointly(t, test.gpus, test.nics, test.joint, test.devices)
-		if err != nil || !slices.Equal(gpus, test.wantGPUs) || !slices.Equal(nics, test.wantNICs) {
-			t.Errorf("%s: GPUs %v, NICs %v, want %v, %v; error %v", test.name, gpus, nics, test.wantGPUs, test.wantNICs, err)
-		}
 	}
 }
 
@@ -222,17 +193,5 @@ func TestAllocateJointSeekPreferred(t *testing.T) {
 		if diff := cmp.Diff(test.want, err); diff != "" || !slices.Equal(gpu.Minors(), test.wantGPUs) || !slices.Equal(nic.Minors(), test.wantNICs) {
 			t.Errorf("%d NICs: %v, %v, error %v\n%s", test.nics, gpu.Minors(), nic.Minors(), err, diff)
 		}
-	}
-}
-
-// The policy of the second request doesn't count, nor does what it needs.
-func TestAllocateJointSecondPolicy(t *testing.T) {
-	nics := jointNICs(1, 5)
-	nics[0].Free = share.Amounts{share.RDMA: 50}
-	_, nic, err := allocateJoint(allocScorer(t, share.LeastAllocated, true), share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocWhole, Count: 1}},
-		share.AllocRequest{Requirement: share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 1}, Count: 1}, Scope: share.ScopePCIe, Policy: share.LeastFragmentation, Mix: []gpu.TypicalPod{{}}},
-		slices.Concat(allocEight(), nics), share.PreferSamePCIe)
-	if err != nil || !slices.Equal(nic.Minors(), []int32{5}) {
-		t.Errorf("NICs %v, error %v", nic.Minors(), err)
 	}
 }

@@ -3,7 +3,6 @@ package share_test
 import (
 	"errors"
 	"math"
-	"math/big"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,38 +94,4 @@ func TestFillRequest(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-}
-
-// FuzzConversions compares with integers of any size.
-func FuzzConversions(f *testing.F) {
-	f.Add(int64(29)<<30, int64(100)<<30)
-	f.Add(int64(math.MaxInt64), int64(math.MaxInt64))
-	f.Add(int64(101), int64(math.MaxInt64))
-	f.Add(int64(-1), int64(0))
-	f.Fuzz(func(t *testing.T, amount, total int64) {
-		for _, c := range []struct {
-			name     string
-			convert  func(amount, total int64) (int64, error)
-			num, den int64
-		}{
-			{"bytes", share.RatioToBytes, total, 100},
-			{"ratio", share.BytesToRatio, 100, total},
-		} {
-			got, err := c.convert(amount, total)
-			if amount < 0 || total <= 0 {
-				if err == nil || errors.Is(err, share.ErrInvalidUnit) != (amount < 0) || errors.Is(err, share.ErrNoTotal) == (amount < 0) {
-					t.Errorf("%s of %d, %d: error %v", c.name, amount, total, err)
-				}
-				continue
-			}
-			want := new(big.Int).Mul(big.NewInt(amount), big.NewInt(c.num))
-			want.Quo(want, big.NewInt(c.den))
-			switch {
-			case want.IsInt64() && (err != nil || got != want.Int64()):
-				t.Errorf("%s of %d, %d: %d, error %v, want %d", c.name, amount, total, got, err, want)
-			case !want.IsInt64() && !errors.Is(err, vector.ErrNotRepresentable):
-				t.Errorf("%s of %d, %d: %d, error %v, want %d", c.name, amount, total, got, err, want)
-			}
-		}
-	})
 }

@@ -2,7 +2,6 @@ package share_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,63 +48,5 @@ func TestRejections(t *testing.T) {
 	}
 	if _, err := bound.Rejections(ratioNeeds(-1, 1), nil); !errors.Is(err, share.ErrInvalidUnit) {
 		t.Errorf("a negative amount: %v", err)
-	}
-}
-
-// Rejections are what Fit and Allocate say, node by node.
-func TestRejectionsRandom(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		c := newBoundCase(t, r, 1+r.IntN(20), 1+r.IntN(8), 0)
-		account := accountOf(t, c.nodes...)
-		bound := c.scorer.Bind(account)
-		var fits vector.Mask
-		if err := bound.Fit(&fits, c.needs); err != nil {
-			t.Fatal(err)
-		}
-		got, err := bound.Rejections(c.needs, c.rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		type key struct {
-			kind     string
-			cause    share.Cause
-			resource share.Resource
-		}
-		rows, hosts := 0, 0
-		nodes, devices := map[key]int{}, map[key]int64{}
-		for node := range c.nodes {
-			if c.rows != nil && !c.rows.Test(node) {
-				continue
-			}
-			rows++
-			if fits.Test(node) {
-				hosts++
-			}
-			for _, need := range c.needs {
-				_, err := bound.Allocate(node, share.AllocRequest{Requirement: need})
-				var refusal *share.NotEnoughError
-				if !errors.As(err, &refusal) {
-					continue
-				}
-				if len(refusal.Reasons) == 0 {
-					nodes[key{kind: need.Kind}]++
-					devices[key{kind: need.Kind}] += refusal.Got
-				}
-				for _, reason := range refusal.Reasons {
-					nodes[key{need.Kind, reason.Cause, reason.Resource}]++
-					devices[key{need.Kind, reason.Cause, reason.Resource}] += reason.Devices
-				}
-			}
-		}
-		if got.Rows != rows || got.Hosts != hosts || len(got.Reasons) != len(nodes) {
-			t.Fatalf("%+v, want %d of %d, %v", got, hosts, rows, nodes)
-		}
-		for i, x := range got.Reasons {
-			k := key{x.Kind, x.Cause, x.Resource}
-			if x.Rows != nodes[k] || x.Devices != devices[k] || i > 0 && x.Rows > got.Reasons[i-1].Rows {
-				t.Fatalf("%+v, want %v of %v", got, nodes, devices)
-			}
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -248,106 +247,6 @@ func TestNormalizeNames(t *testing.T) {
 		case !valid && !errors.Is(err, share.ErrInvalidCombination):
 			t.Errorf("%v: %v, error %v", present, needs, err)
 		}
-	}
-}
-
-// FuzzNormalize gives every subset of the names any amounts. What comes out asks
-// for no more than what went in, and for less only where it was truncated.
-func FuzzNormalize(f *testing.F) {
-	names := slices.Sorted(maps.Keys(needNames))
-	bits := func(short ...string) (set uint16) {
-		for _, name := range short {
-			i, _ := slices.BinarySearch(names, name)
-			set |= 1 << i
-		}
-		return set
-	}
-	f.Add(bits("NVIDIA", "RDMA"), int64(2), int64(1), int64(1), int64(100), false)
-	f.Add(bits("CORE", "MEM", "SHARED"), int64(100), int64(64)<<30, int64(2), int64(0), false)
-	f.Add(bits("CORE", "RATIO"), int64(300), int64(300), int64(2), int64(0), true)
-	f.Add(bits("NC", "RATIO"), int64(16), int64(200), int64(2), int64(0), true)
-	f.Add(bits("SHARED", "NC", "NCPU", "MEM", "DVPP"), int64(1), int64(1), int64(1), int64(1), true)
-	f.Fuzz(func(t *testing.T, set uint16, a, b, c, d int64, small bool) {
-		total, given, k := corev1.ResourceList{}, map[corev1.ResourceName]int64{}, 0
-		for i, name := range names {
-			if set&(1<<i) != 0 {
-				x := []int64{a, b, c, d}[k%4]
-				if small { // an amount that is often a valid percentage
-					x %= 401
-				}
-				total[needNames[name]], given[needNames[name]] = *resource.NewQuantity(x, resource.DecimalSI), x
-				k++
-			}
-		}
-		needs, err := share.Normalize(total)
-		if err != nil {
-			if needs != nil || errors.Is(err, share.ErrInvalidCombination) == errors.Is(err, share.ErrInvalidUnit) {
-				t.Fatalf("%v: %v, error %v", given, needs, err)
-			}
-			return
-		}
-		if !slices.IsSortedFunc(needs, func(a, b share.Requirement) int { return kindOrder(a.Kind) - kindOrder(b.Kind) }) {
-			t.Fatalf("%v: order %v", given, needs)
-		}
-		left := asAmounts(given)
-		for _, n := range needs {
-			conserve(t, left, n)
-		}
-		for name, x := range left {
-			if x != 0 {
-				t.Errorf("%v: %d of %s is lost", given, x, name)
-			}
-		}
-	})
-}
-
-func kindOrder(kind string) int {
-	return slices.Index([]string{device.KindGPU, device.KindRDMA, device.KindFPGA}, kind)
-}
-
-// asAmounts returns the amounts that a request stands for.
-func asAmounts(given map[corev1.ResourceName]int64) map[corev1.ResourceName]int64 {
-	left := map[corev1.ResourceName]int64{}
-	for name, x := range given {
-		switch name {
-		case "nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu":
-			x *= 100
-			fallthrough
-		case "koordinator.sh/gpu":
-			left[corev1.ResourceName(share.GPUCore.String())] += x
-			left[corev1.ResourceName(share.GPUMemoryRatio.String())] += x
-		case "koordinator.sh/gpu.shared":
-		default:
-			left[name] += x
-		}
-	}
-	return left
-}
-
-// conserve takes a requirement out of what is left, which may keep a remainder
-// below Count.
-func conserve(t *testing.T, left map[corev1.ResourceName]int64, n share.Requirement) {
-	if n.Count <= 0 {
-		t.Fatalf("%+v", n)
-	}
-	for i, x := range n.PerInstance {
-		r := share.Resource(i)
-		name := corev1.ResourceName(r.String())
-		used := new(big.Int).Mul(big.NewInt(x), big.NewInt(n.Count))
-		if kindOf(r) != n.Kind {
-			if x != 0 {
-				t.Errorf("%s: %d of %s", name, x, n.Kind)
-			}
-			continue
-		}
-		if x < 0 || !used.IsInt64() || used.Int64() > left[name] || left[name]-used.Int64() >= n.Count {
-			t.Errorf("%s: %d x %d of %d", name, n.Count, x, left[name])
-		}
-		percent := r != share.GPUMemory && r != share.NPUCore && r != share.NPUCPU
-		if percent && x > 100 && (r != share.GPUCore || n.Warning == "") {
-			t.Errorf("%s: %d percent in one instance", name, x)
-		}
-		left[name] = 0
 	}
 }
 

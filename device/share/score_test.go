@@ -127,20 +127,6 @@ func TestScoreNode(t *testing.T) {
 	}
 }
 
-// TestScoreNodeOrder: neither the order of the devices nor of the needs
-// matters.
-func TestScoreNodeOrder(t *testing.T) {
-	s := needScorer(t, share.LeastAllocated, true)
-	needs := []share.Requirement{need(device.KindGPU, "RATIO 50", 1), need(device.KindRDMA, "RDMA 30", 1)}
-	devices := []share.State{gpu16(0, half16), gpu16(1, quarter16), needNIC(0, 33), needNIC(1, 70)}
-	want, _ := scoreNode(s, needs, devices)
-	slices.Reverse(needs)
-	slices.Reverse(devices)
-	if got, err := scoreNode(s, needs, devices); got != want || want == 0 || err != nil {
-		t.Errorf("%d, error %v, want %d", got, err, want)
-	}
-}
-
 func TestScoreNodeErrors(t *testing.T) {
 	half := need(device.KindGPU, "RATIO 50", 1)
 	huge := func(minor int32, total, free int64) share.State {
@@ -230,25 +216,8 @@ func TestScoreDevice(t *testing.T) {
 		{"S17, most", memory(share.MostAllocated), "MEM 1", "MEM 144115188075855872", "MEM 144115188075855872", 0},
 		{"S18", ratio, "RATIO 10", "RATIO 100", "RATIO -50", 0},
 		{"S18, most", ratioMost, "RATIO 10", "RATIO 100", "RATIO -50", 100},
-
-		{"no request", ratio, "", "RATIO 100", "RATIO 70", 70},
-		{"no request, most", ratioMost, "", "RATIO 100", "RATIO 70", 30},
-		{"exactly full", ratio, "RATIO 70", "RATIO 100", "RATIO 70", 0},
-		{"exactly full, most", ratioMost, "RATIO 70", "RATIO 100", "RATIO 70", 100},
-		{"does not fit", ratio, "RATIO 71", "RATIO 100", "RATIO 70", 0},
-		{"does not fit, most", ratioMost, "RATIO 71", "RATIO 100", "RATIO 70", 100},
 		{"cut off", ratio, "MEM 1", "RATIO 3", "RATIO 2", 66},
-		{"cut off, most", ratioMost, "", "RATIO 3", "RATIO 1", 66},
-		{"no total", ratio, "RATIO 50", "", "RATIO 100", 0},
-		{"no total, most", ratioMost, "RATIO 50", "RATIO 0", "RATIO 100", 0},
-		{"negative total", ratioMost, "RATIO 50", "RATIO -100", "RATIO -200", 0},
-		{"negative total, more of it free", three(""), "", "RATIO -100, CORE 100", "RATIO -200, CORE 100", 100},
-		{"nothing", ratio, "", "", "", 0},
-		{"free above total, and one that is free", three(""), "", "RATIO 100, CORE 100", "RATIO 101, CORE 100", 33},
 		{"the largest amounts", memory(share.MostAllocated), "MEM 9223372036854775807", "MEM 9223372036854775807", "MEM -9223372036854775808", 100},
-		{"the largest amounts, least", memory(""), "MEM 9223372036854775807", "MEM 9223372036854775807", "MEM -9223372036854775808", 0},
-		{"the largest request", memory(share.MostAllocated), "MEM 9223372036854775807", "MEM 1", "MEM 1", 100},
-		{"the largest total", memory(""), "", "MEM 9223372036854775807", "MEM 9223372036854775807", 100},
 	} {
 		s, err := share.NewScorer(c.cfg)
 		if err != nil {
@@ -400,29 +369,6 @@ func FuzzScore(f *testing.F) {
 	})
 }
 
-// TestScoreAmounts runs the fuzz target's comparison over all combinations of
-// amounts where something turns.
-func TestScoreAmounts(t *testing.T) {
-	amounts := []int64{0, 1, 99, 100, 101, 1<<57 - 1, 1 << 57, math.MaxInt64 - 1, math.MaxInt64}
-	free := append([]int64{-1, math.MinInt64}, amounts...)
-	for _, kind := range []string{share.LeastAllocated, share.MostAllocated} {
-		cfg := share.Config{Type: kind, Resources: []share.ResourceSpec{{Name: ratioName, Weight: 3}}}
-		s, _ := share.NewScorer(cfg)
-		for _, req := range amounts {
-			for _, total := range free {
-				for _, left := range free {
-					need := share.Requirement{PerInstance: share.Amounts{share.GPUMemoryRatio: req}, Count: 1}
-					state := share.State{Total: share.Amounts{share.GPUMemoryRatio: total}, Free: share.Amounts{share.GPUMemoryRatio: left}}
-					want := goldenNodeScore(cfg, need, []share.State{state})
-					if got, err := s.ScoreDevice(need.PerInstance, state.Total, state.Free); got != want || err != nil {
-						t.Errorf("%s: request %d, total %d, free %d: %d, error %v, want %d", kind, req, total, left, got, err, want)
-					}
-				}
-			}
-		}
-	}
-}
-
 // TestNoScorer: none, and one that NewScorer has not made, give 0.
 func TestNoScorer(t *testing.T) {
 	for name, s := range map[string]*share.Scorer{"nil": nil, "zero": {}} {
@@ -436,22 +382,6 @@ func TestNoScorer(t *testing.T) {
 		a, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: 50}, Count: 1}}, eightIdle())
 		if err != nil || !slices.Equal(a.Minors(), []int32{0}) {
 			t.Errorf("%s: %v, error %v", name, a, err)
-		}
-	}
-}
-
-// TestScoreAllocates nothing.
-func TestScoreAllocates(t *testing.T) {
-	s := needScorer(t, share.LeastAllocated, true, share.Config{FillMemory: true})
-	needs := []share.Requirement{need(device.KindGPU, "CORE 100, RATIO 100", 4), need(device.KindRDMA, "RDMA 100", 4)}
-	devices := eightIdle()
-	b := s.Bind(accountOf(t, devices))
-	for what, score := range map[string]func(){
-		"device": func() { _, _ = s.ScoreDevice(needs[0].PerInstance, devices[0].Total, devices[0].Free) },
-		"node":   func() { _, _ = b.ScoreNode(0, needs) },
-	} {
-		if n := testing.AllocsPerRun(10, score); n != 0 {
-			t.Errorf("%s: %v allocations", what, n)
 		}
 	}
 }

@@ -251,7 +251,7 @@ func TestTwinOnManySmallPods(t *testing.T) {
 }
 
 func TestPlaceDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	tr := mustLoad(t, "", "")

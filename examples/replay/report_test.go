@@ -243,7 +243,7 @@ func TestGate(t *testing.T) {
 	agree, cells := 0, 0
 	for _, p := range published {
 		t.Run(p.name, func(t *testing.T) {
-			if raceEnabled {
+			if testkit.RaceEnabled {
 				t.Skip("the race detector takes its time")
 			}
 			tr := publishedTrace(t, p.name)

@@ -10,9 +10,9 @@ func Amount(t testing.TB, few, usual, all int) int {
 	t.Helper()
 	long := Environment(t, "RESVEC_LONG", 0) > 0
 	switch {
-	case testing.Short() || raceEnabled && !long:
+	case testing.Short() || RaceEnabled && !long:
 		return few
-	case raceEnabled || !long:
+	case RaceEnabled || !long:
 		return usual
 	}
 	return all

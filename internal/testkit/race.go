@@ -2,4 +2,5 @@
 
 package testkit
 
-const raceEnabled = true
+// RaceEnabled says whether the race detector is on, which allocates.
+const RaceEnabled = true

@@ -358,7 +358,7 @@ func TestBoundsShareReaders(t *testing.T) {
 }
 
 func TestBoundAllocs(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	const n = 500

@@ -17,7 +17,7 @@ import (
 // TestStateNodeAllocs lets nodes come and go for long: in the end there is
 // room.
 func TestStateNodeAllocs(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	gpus := gpu.NewState(make([]gpu.Node, 100))

@@ -356,7 +356,7 @@ func TestTypicalOrder(t *testing.T) {
 
 // TestAllocs checks what is promised not to allocate.
 func TestAllocs(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	gpus, cpuLeft := openbCluster(t, 1)
