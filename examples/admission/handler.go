@@ -99,7 +99,7 @@ func (h *handler) reserve(r *http.Request) (int, any) {
 	case unsaved != nil:
 		return fault(http.StatusServiceUnavailable, unsaved)
 	case err != nil:
-		return fault(http.StatusConflict, err)
+		return fault(http.StatusConflict, errors.New(strings.Replace(err.Error(), "Resize changes it", "release it first", 1)))
 	case a.OK && !a.Repeat:
 		return http.StatusCreated, &a
 	}
@@ -174,7 +174,9 @@ func (h *handler) fits(r *http.Request) (int, any) {
 }
 
 func (h *handler) queues(*http.Request) (int, any) {
-	return http.StatusOK, slices.Collect(h.ledger.Samples())
+	// One without a name counts requests that name no queue, for metrics.
+	samples := slices.Collect(h.ledger.Samples())
+	return http.StatusOK, slices.DeleteFunc(samples, func(q quota.QueueStatus) bool { return q.Name == "" })
 }
 
 func (h *handler) queue(r *http.Request) (int, any) {

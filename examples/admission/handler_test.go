@@ -29,7 +29,7 @@ func TestRequests(t *testing.T) {
 	}{
 		{"PUT /jobs/train", `{"queue": "vision", "cards": {"` + h100 + `": 3}, "resources": {"cpu": "8", "memory": "64Gi"}}`, 201, `{"ok":true,"seq":2}`},
 		{"PUT /jobs/train", `{"queue": "vision", "cards": {"` + h100 + `": 3}, "resources": {"memory": "64Gi", "cpu": 8}}`, 200, `{"ok":true,"repeat":true,"seq":2}`},
-		{"PUT /jobs/train", `{"queue": "vision", "cards": {"` + h100 + `": 2}}`, 409, `{"error":"quota: id is in use with other content: reserved with another min: job \"train\": reserved is 8 cores and 64 Gi and 3 cards of ` + h100 + `, requested 2 cards of ` + h100 + `: Resize changes it"}`},
+		{"PUT /jobs/train", `{"queue": "vision", "cards": {"` + h100 + `": 2}}`, 409, `{"error":"quota: id is in use with other content: reserved with another min: job \"train\": reserved is 8 cores and 64 Gi and 3 cards of ` + h100 + `, requested 2 cards of ` + h100 + `: release it first"}`},
 		{"PUT /jobs/train", `{"queue": "speech", "cards": {"` + h100 + `": 3}}`, 409, `it is in queue \"vision\", not in \"speech\"`},
 		{"PUT /jobs/more", `{"queue": "vision", "cards": {"` + h100 + `": 2}}`, 403, `"reason":"InsufficientScalarQuota","queue":"vision","resource":"` + h100 + `","why":"Promised","room":1000,"level":"vision","limit":4000,"requested":2000,"message":"queue \"vision\": insufficient quota of card ` + h100 + `: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`},
 		{"PUT /jobs/more", `{"queue": "research", "cards": {"` + h100 + `": 1}}`, 403, `"reason":"QueueNotLeaf"`},
@@ -53,7 +53,7 @@ func TestRequests(t *testing.T) {
 		{"POST /fits", `{"queue": "vision", "cards": {"T4": 3}}`, 400, `no card of`},
 		{"GET /jobs/train", ``, 200, `{"id":"train","queue":"vision","reserved":true,"min":{"cpu":8000,"memory":68719476736,"items":[{"alternatives":["` + h100 + `"],"milli":3000,"unit":1000}]},"held":{"cpu":8000,"memory":68719476736,"cards":{"` + h100 + `":3000}}}`},
 		{"GET /jobs/nobody", ``, 404, `there is no job`},
-		{"GET /queues", ``, 200, `"name":"speech"`},
+		{"GET /queues", ``, 200, `[{"name":"research"`},
 		{"GET /queues/vision", ``, 200, `"rejections":{"GetTaskRequestResourceFailed":1,"InsufficientScalarQuota":1}`},
 		{"GET /queues/nobody", ``, 404, `there is no queue`},
 		{"GET /queues/research/jobs", ``, 200, `[{"id":"train"`},

@@ -9,11 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/resvec/resvec/quota"
+)
+
+// The journal is a file of changes. A line is what one sync brought to disk: a checksum, and
+// records in JSON. The line after it was not written before. So of a crash the last line may
+// be torn, and that was never answered; anything else is a fault.
+const (
+	journalName  = "journal"
+	snapshotName = "snapshot.json"
 )
 
 // A record is a change in the journal: a job that was promised its min or, without one, a job
@@ -25,12 +30,12 @@ type record struct {
 	Min   *quota.Min `json:"min,omitempty"`
 }
 
-// redo makes the change in a ledger that is as it was before it. Anything else but the same
-// answer is a fault of the journal.
+// redo makes the change in a ledger that is as it was before it. It has to get the same
+// answer: otherwise the journal isn't of this ledger.
 func (r *record) redo(l *quota.Ledger) error {
 	if r.Min == nil {
 		if seq, known := l.ReleaseJob(r.Job); !known || seq != r.Seq {
-			return fmt.Errorf("change %d: release of job %q: there: %t, change %d", r.Seq, r.Job, known, seq)
+			return fmt.Errorf("change %d releases job %q: in the snapshot it is there: %t, and this would be change %d", r.Seq, r.Job, known, seq)
 		}
 		return nil
 	}
@@ -41,43 +46,15 @@ func (r *record) redo(l *quota.Ledger) error {
 	switch a, err := l.Reserve(job); {
 	case err != nil:
 		return fmt.Errorf("change %d: %w", r.Seq, err)
-	case !a.OK || a.Repeat || a.Seq != r.Seq:
-		return fmt.Errorf("change %d: job %q: reserved before: %t, change %d %s", r.Seq, r.Job, a.Repeat, a.Seq, a.Refusal.Message())
+	case !a.OK:
+		return fmt.Errorf("change %d reserves job %q: by the snapshot it is refused: %s", r.Seq, r.Job, a.Refusal.Message())
+	case a.Repeat || a.Seq != r.Seq:
+		return fmt.Errorf("change %d reserves job %q: in the snapshot it is there: %t, and this would be change %d", r.Seq, r.Job, a.Repeat, a.Seq)
 	}
 	return nil
 }
 
-// A journal is a file of changes. A line is what one sync brought to disk: a checksum, and
-// records in JSON. The line after it was not written before. So of a crash the last line of
-// the last journal may be torn, and that was never answered; anything else is a fault.
-type journal struct {
-	file    *os.File
-	number  int
-	changes int
-}
-
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func newJournal(dir string, number int) (*journal, error) {
-	file, err := os.OpenFile(journalName(dir, number), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	return &journal{file: file, number: number}, syncFolder(dir)
-}
-
-// append returns when the records are on disk.
-func (j *journal) append(records []record) error {
-	line, err := journalLine(records)
-	if err != nil {
-		return err
-	}
-	if _, err := j.file.Write(line); err != nil {
-		return err
-	}
-	j.changes += len(records)
-	return j.file.Sync()
-}
 
 func journalLine(records []record) ([]byte, error) {
 	text, err := json.Marshal(records)
@@ -94,65 +71,40 @@ func readLine(line []byte) (records []record, err error) {
 	return records, json.Unmarshal(text, &records)
 }
 
-// replay makes the changes of the journals that a ledger lacks, and returns the number of
-// the last journal, 0 if there is none.
-func replay(dir string, l *quota.Ledger) (last int, err error) {
-	numbers, err := journals(dir)
-	if err != nil || len(numbers) == 0 {
-		return 0, err
+// replay makes the changes of a folder's journal that a ledger lacks. torn says which line was
+// left out, if one was.
+func replay(dir string, l *quota.Ledger) (torn string, err error) {
+	name := filepath.Join(dir, journalName)
+	data, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
 	}
-	last = numbers[len(numbers)-1]
 	has, _ := l.Release() // nothing: the last change of the ledger
-	for _, n := range numbers {
-		name := journalName(dir, n)
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return 0, err
+	read, line := 0, 0
+	for text := range bytes.Lines(data) {
+		line++
+		read += len(text)
+		at := fmt.Sprintf("%s:%d", name, line)
+		records, err := readLine(text)
+		switch {
+		case err != nil && read == len(data):
+			return at, nil
+		case err != nil:
+			return "", fmt.Errorf("%s: %w", at, err)
 		}
-		read, line := 0, 0
-		for text := range bytes.Lines(data) {
-			line++
-			read += len(text)
-			records, err := readLine(text)
-			if err != nil {
-				if n == last && read == len(data) {
-					break
-				}
-				return 0, fmt.Errorf("%s:%d: %w", name, line, err)
+		for i := range records {
+			if records[i].Seq <= has {
+				continue
 			}
-			for i := range records {
-				if records[i].Seq <= has {
-					continue
-				}
-				if err := records[i].redo(l); err != nil {
-					return 0, fmt.Errorf("%s:%d: %w", name, line, err)
-				}
+			if err := records[i].redo(l); err != nil {
+				return "", fmt.Errorf("%s: it is not the journal of this %s: %w", at, snapshotName, err)
 			}
 		}
 	}
-	return last, nil
-}
-
-const (
-	snapshotName  = "snapshot.json"
-	journalPrefix = "journal-"
-)
-
-func journalName(dir string, number int) string {
-	return filepath.Join(dir, fmt.Sprintf("%s%08d", journalPrefix, number))
-}
-
-// journals returns the numbers of the journals, sorted.
-func journals(dir string) (numbers []int, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, entry := range entries {
-		digits, ok := strings.CutPrefix(entry.Name(), journalPrefix)
-		if n, err := strconv.Atoi(digits); ok && err == nil {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	return numbers, err
+	return "", nil
 }
 
 // replaceFile writes a file so that, whenever the machine stops, it has either its old

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -80,7 +81,7 @@ func program(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	specs, err := quota.ReadQueues(text)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", cmp.Or(o.queues, "queues.yaml"), err)
 	}
 	s, notes, err := open(o.data, specs, o.every)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -22,9 +23,9 @@ var config = quota.Config{MissingUnlimited: true, Keys: quota.Keys{Request: "car
 // changes gather (group commit). So the order of the journal is the order of the ledger, and
 // what was answered is on disk, with all that it was decided on.
 //
-// The journal begins anew when it has enough changes, and a snapshot is made meanwhile. A
-// change has the number that the ledger gave it, so those that the snapshot has, too, are
-// left out when the journals are read.
+// When the journal has enough changes, a snapshot takes its place. A change has the number that
+// the ledger gave it, so those that the snapshot has, too, are left out when the journal is
+// read: a crash may come between the two.
 type store struct {
 	ledger *quota.Ledger // for questions; changes are for do
 	dir    string
@@ -38,14 +39,14 @@ type store struct {
 	synced  atomic.Uint64 // the last change that is on disk
 
 	// The goroutine's own.
-	journal *journal
-	saved   chan error // of the snapshot that is being made; nil: none is
+	journal   *os.File
+	journaled int // changes in it
 }
 
 // A change is what one request does to the ledger.
 type change struct {
-	make   func() (record, bool) // false: nothing changed
-	synced chan error
+	apply  func() (record, bool) // false: nothing changed
+	synced chan error            // for one answer, so that nobody waits to give it
 }
 
 // open opens the store in a folder, or makes it there, with the queues of now. The notes are
@@ -82,12 +83,15 @@ func (s *store) restore(specs []quota.QueueSpec) (notes []string, err error) {
 		return nil, err
 	default:
 		if s.ledger, err = quota.Restore(config, nil, nil, data); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", filepath.Join(s.dir, snapshotName), err)
 		}
 	}
-	last, err := replay(s.dir, s.ledger)
+	torn, err := replay(s.dir, s.ledger)
 	if err != nil {
 		return nil, err
+	}
+	if torn != "" {
+		notes = append(notes, torn+" was torn by a crash, never answered, and is left out")
 	}
 	m, err := s.ledger.ExtendMap(config.NamedCards(specs))
 	if err != nil {
@@ -114,17 +118,19 @@ func (s *store) restore(specs []quota.QueueSpec) (notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("queue %q: %s is over its limit, and admits nothing", over.Level, over.Resource))
 	}
 	s.synced.Store(seq)
-	if err := s.save(last + 1); err != nil {
+	if s.journal, err = os.OpenFile(filepath.Join(s.dir, journalName), os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
 		return nil, err
 	}
-	s.journal, err = newJournal(s.dir, last+1)
-	return notes, err
+	if err := s.save(); err != nil {
+		return nil, errors.Join(err, s.journal.Close())
+	}
+	return notes, nil
 }
 
 // do makes a change, and returns when it is on disk. With an error it may be made all the
 // same: ask again.
-func (s *store) do(ctx context.Context, make func() (record, bool)) error {
-	c := &change{make, newSynced()}
+func (s *store) do(ctx context.Context, apply func() (record, bool)) error {
+	c := &change{apply, make(chan error, 1)}
 	select {
 	case s.changes <- c:
 	case <-s.done:
@@ -142,9 +148,6 @@ func (s *store) do(ctx context.Context, make func() (record, bool)) error {
 
 var errEnding = errors.New("the service is ending")
 
-// newSynced makes the channel for one answer, which its sender never waits for.
-func newSynced() chan error { return make(chan error, 1) }
-
 // mostTogether bounds how many changes are one line of the journal.
 const mostTogether = 4096
 
@@ -158,9 +161,6 @@ func (s *store) run() {
 		select {
 		case c := <-s.changes:
 			batch = append(batch, c)
-		case s.err = <-s.saved:
-			s.saved = nil
-			continue
 		case <-s.quit:
 			return
 		}
@@ -176,8 +176,8 @@ func (s *store) run() {
 		for _, c := range batch {
 			c.synced <- s.err
 		}
-		if s.err == nil && s.saved == nil && s.journal.changes >= s.every {
-			s.err = s.rotate()
+		if s.err == nil && s.journaled >= s.every {
+			s.err = s.save()
 		}
 	}
 }
@@ -186,67 +186,45 @@ func (s *store) run() {
 func (s *store) commit(batch []*change) error {
 	var records []record
 	for _, c := range batch {
-		if r, changed := c.make(); changed {
+		if r, changed := c.apply(); changed {
 			records = append(records, r)
 		}
 	}
 	if len(records) == 0 {
 		return nil
 	}
-	if err := s.journal.append(records); err != nil {
+	line, err := journalLine(records)
+	if err != nil {
 		return err
 	}
+	if _, err := s.journal.Write(line); err != nil {
+		return err
+	}
+	if err := s.journal.Sync(); err != nil {
+		return err
+	}
+	s.journaled += len(records)
 	s.synced.Store(records[len(records)-1].Seq)
 	return nil
 }
 
-// rotate begins the next journal, and a snapshot that has all of those before it.
-func (s *store) rotate() error {
-	next, err := newJournal(s.dir, s.journal.number+1)
-	if err != nil {
-		return err
-	}
-	if err := s.journal.file.Close(); err != nil {
-		return err
-	}
-	s.journal = next
-	saved := newSynced()
-	s.saved = saved
-	go func() { saved <- s.save(next.number) }()
-	return nil
-}
-
-// save writes a snapshot, and then removes the journals before the first that it may lack
-// something of.
-func (s *store) save(first int) error {
+// save writes a snapshot, and empties the journal.
+func (s *store) save() error {
 	if err := replaceFile(s.dir, snapshotName, s.ledger.Snapshot()); err != nil {
 		return err
 	}
-	numbers, err := journals(s.dir)
-	if err != nil {
-		return err
-	}
-	for _, n := range numbers {
-		if n < first {
-			if err := os.Remove(journalName(s.dir, n)); err != nil {
-				return err
-			}
-		}
-	}
-	return syncFolder(s.dir)
+	s.journaled = 0
+	_, err := s.journal.Seek(0, io.SeekStart)
+	return errors.Join(err, s.journal.Truncate(0), s.journal.Sync())
 }
 
-// close ends the store. The next start finds one snapshot, and nothing to replay.
+// close ends the store. The next start finds a snapshot, and nothing to replay.
 func (s *store) close() error {
 	close(s.quit)
 	<-s.done
 	err := s.err
-	if s.saved != nil {
-		err = errors.Join(err, <-s.saved)
-	}
-	err = errors.Join(err, s.journal.file.Close())
 	if err == nil {
-		err = s.save(s.journal.number + 1)
+		err = s.save()
 	}
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(err, s.journal.Close(), s.lock.Close())
 }

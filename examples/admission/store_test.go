@@ -69,10 +69,7 @@ func (s *store) kill(t testing.TB) {
 	t.Helper()
 	close(s.quit)
 	<-s.done
-	if s.saved != nil { // it is in this process, and would write behind the next store's back
-		<-s.saved
-	}
-	if err := errors.Join(s.err, s.lock.Close()); err != nil {
+	if err := errors.Join(s.err, s.journal.Close(), s.lock.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -109,7 +106,7 @@ func TestTorn(t *testing.T) {
 			states = append(states, state)
 		}
 	}
-	name := journalName(dir, s.journal.number)
+	name := filepath.Join(dir, journalName)
 	s.kill(t)
 	journal, err := os.ReadFile(name)
 	if err != nil {
@@ -140,7 +137,7 @@ func TestTorn(t *testing.T) {
 		if err := os.WriteFile(name, bad, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := recovered(t, dir); err == nil || !strings.Contains(err.Error(), "journal-00000001:1: ") {
+		if _, err := recovered(t, dir); err == nil || !strings.Contains(err.Error(), "journal:1: ") {
 			t.Fatalf("byte %d is another one: %v", at, err)
 		}
 	}
@@ -152,73 +149,79 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestRotate ends the store at each step between two snapshots: with the old journal, the new
-// one, or both, a new snapshot that is not there yet, or half.
-func TestRotate(t *testing.T) {
+// TestSave ends the store at each step of a snapshot: the new one isn't there yet, or half, or
+// it is and the journal still has its changes, or a first part of them.
+func TestSave(t *testing.T) {
 	dir := t.TempDir()
 	s := openSample(t, dir, 1000)
-	old, err := os.ReadFile(filepath.Join(dir, snapshotName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.reserve(t, "a", 3)
-	s.reserve(t, "b", 2)
-	s.release(t, "a")
-	middle := s.ledger.Snapshot()
-	s.kill(t)
-	next, err := newJournal(dir, s.journal.number+1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := recovered(t, dir)
-	if err != nil || !bytes.Equal(l.Snapshot(), middle) {
-		t.Fatalf("with an empty journal: %v", err)
-	}
-	s = &store{ledger: l, journal: next, dir: dir}
-	request, _, err := l.ResolveJob(quota.Job{ID: "c", Queue: "vision", Annotations: map[string]string{"cards": `{"NVIDIA-A100-SXM4-80GB": 1}`}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	need := request.Need()
-	a, err := l.Reserve(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.commit([]*change{{make: func() (record, bool) { return record{a.Seq, "c", "vision", &need}, true }}}); err != nil {
-		t.Fatal(err)
-	}
-	want := l.Snapshot()
-	check := func(when string) {
-		t.Helper()
-		if l, err := recovered(t, dir); err != nil || !bytes.Equal(l.Snapshot(), want) {
-			t.Errorf("%s: %v", when, err)
-		}
-	}
 	write := func(name string, data []byte) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	check("two journals on the old snapshot")
-	write(snapshotName+".new", middle[:100])
+	read := func(name string) []byte {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	old := read(snapshotName)
+	s.reserve(t, "a", 3)
+	s.reserve(t, "b", 2)
+	s.release(t, "a")
+	journal, want := read(journalName), s.ledger.Snapshot()
+	check := func(when string) {
+		t.Helper()
+		if l, err := recovered(t, dir); err != nil || !bytes.Equal(l.Snapshot(), want) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	check("before")
+	write(snapshotName+".new", want[:100])
 	check("half a snapshot")
-	write(snapshotName, middle)
-	check("the snapshot of the second journal, and both")
 	write(snapshotName, want)
-	check("the snapshot of all, and both")
-	write(snapshotName, old)
-	check("and the old one again")
-	if err := s.save(next.number); err != nil {
+	check("the snapshot, and all of the journal")
+	var saved error
+	err := s.do(t.Context(), func() (record, bool) { saved = s.save(); return record{}, false })
+	if err := errors.Join(saved, err); err != nil {
 		t.Fatal(err)
 	}
 	check("saved")
-	if numbers, err := journals(dir); len(numbers) != 1 || numbers[0] != next.number || err != nil {
-		t.Errorf("journals %v are left: %v", numbers, err)
+	if len(read(journalName)) > 0 {
+		t.Error("the journal is not empty")
 	}
-	if err := next.file.Close(); err != nil {
-		t.Fatal(err)
+	s.reserve(t, "c", 1)
+	want = s.ledger.Snapshot()
+	check("a change after that")
+	next := read(journalName)
+	s.kill(t)
+
+	// Files that are not of one store are faults.
+	for _, c := range []struct {
+		name, want        string
+		snapshot, journal []byte
+	}{
+		{"an old snapshot", "change 5 reserves job \"c\": in the snapshot it is there: false, and this would be change 2", old, next},
+		{"a line is lost", "change 3 reserves job \"b\": in the snapshot it is there: false, and this would be change 2", old, journal[bytes.IndexByte(journal, '\n')+1:]},
+		{"a broken line", "journal:1: the checksum is wrong", old, append([]byte("0"), journal...)},
+		{"half a snapshot", snapshotName + ": quota: broken snapshot", old[:100], nil},
+	} {
+		write(snapshotName, c.snapshot)
+		write(journalName, c.journal)
+		if _, _, err := open(dir, sampleSpecs(t), 1000); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
 	}
+	write(snapshotName, old)
+	write(journalName, journal[:len(journal)-1])
+	s, notes, err := open(dir, sampleSpecs(t), 1000)
+	if err != nil || len(notes) != 1 || notes[0] != filepath.Join(dir, journalName)+":3 was torn by a crash, never answered, and is left out" {
+		t.Fatalf("%q, %v", notes, err)
+	}
+	s.kill(t)
 }
 
 // TestStore: what was reserved is there after a kill and after an end, under other queues,
@@ -245,8 +248,8 @@ func TestStore(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Fatal(err)
 	}
-	if numbers, err := journals(dir); len(numbers) > 0 || err != nil {
-		t.Errorf("journals %v are left: %v", numbers, err)
+	if info, err := os.Stat(filepath.Join(dir, journalName)); err != nil || info.Size() > 0 {
+		t.Errorf("the journal is not empty: %v", err)
 	}
 	if err := s.do(t.Context(), nil); !errors.Is(err, errEnding) {
 		t.Errorf("a change after the end: %v", err)
@@ -308,7 +311,7 @@ func TestConcurrent(t *testing.T) {
 // TestDiskFails: when a sync fails, nothing is answered any more, and the end says why.
 func TestDiskFails(t *testing.T) {
 	s := openSample(t, t.TempDir(), 1000)
-	if err := s.journal.file.Close(); err != nil {
+	if err := s.journal.Close(); err != nil {
 		t.Fatal(err)
 	}
 	err := s.do(t.Context(), func() (record, bool) { return record{Seq: 2}, true })
@@ -379,12 +382,12 @@ func BenchmarkSnapshot(b *testing.B) {
 		need := request.Need()
 		records = append(records, record{a.Seq, id, "vision", &need})
 	}
-	if err := s.save(0); err != nil {
+	if err := s.save(); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("save", func(b *testing.B) {
 		for b.Loop() {
-			if err := s.save(0); err != nil {
+			if err := s.save(); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -407,7 +410,11 @@ func BenchmarkSnapshot(b *testing.B) {
 		b.Fatal(err)
 	}
 	for len(records) > 0 {
-		if err := s.journal.append(records[:100]); err != nil {
+		line, err := journalLine(records[:100])
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.journal.Write(line); err != nil {
 			b.Fatal(err)
 		}
 		records = records[100:]
@@ -419,7 +426,7 @@ func BenchmarkSnapshot(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		info, err := os.Stat(journalName(dir, 1))
+		info, err := os.Stat(filepath.Join(dir, journalName))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -276,3 +276,23 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// TestReadObjects: items of a list of one kind have it where they don't say theirs, and items
+// of another list must.
+func TestReadObjects(t *testing.T) {
+	for _, c := range []struct{ text, want, fault string }{
+		{"{apiVersion: a/v1, kind: QueueList, metadata: {}, items: [{metadata: {name: q}}, {apiVersion: a/v2, kind: Pod, metadata: {name: p}}]}", "a/v1 Queue q, a/v2 Pod p", ""},
+		{"{apiVersion: v1, kind: List, items: [{metadata: {name: q}}, {apiVersion: v1, kind: Pod, metadata: {name: p}}]}", "v1 Pod p", "document[0].items[0].kind: Required value"},
+		{"{apiVersion: a/v1, kind: QueueList, items: [{kind: '', metadata: {name: q}}]}", "", "Queue[q].kind: Required value"},
+	} {
+		var r Report
+		var got []string
+		for _, o := range ReadObjects([]byte(c.text), Options{}, &r) {
+			got = append(got, o.APIVersion+" "+o.Kind+" "+o.Name)
+		}
+		err := r.Err("f")
+		if strings.Join(got, ", ") != c.want || (err != nil) != (c.fault != "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+			t.Errorf("%s: got %q, %v", c.text, got, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -19,27 +20,33 @@ type KubeObject struct {
 }
 
 // ReadObjects returns the objects of any number of documents. A List, as kubectl prints
-// it, stands for its items. What is wrong is noted in r; objects without a kind or a name
-// are left out.
+// it, stands for its items, which have the kind of a QueueList if they have none, as client
+// libraries write it. What is wrong is noted in r; objects without a kind or a name are left out.
 func ReadObjects(data []byte, o Options, r *Report) []KubeObject {
 	var objects []KubeObject
 	for i, root := range readRoots(data, math.MaxInt, o, r) {
 		root = root.At(fmt.Sprintf("document[%d]", i))
-		if !strings.HasSuffix(root.Peek("kind").Written(), "List") {
-			objects = appendObject(objects, root, r)
+		kind, isList := strings.CutSuffix(root.Peek("kind").Written(), "List")
+		if !isList {
+			objects = appendObject(objects, root, KubeObject{}, r)
 			continue
 		}
 		list := root.Fields()
 		list.Known("apiVersion", "kind", "metadata", "items")
+		var of KubeObject
+		if kind != "" {
+			of = KubeObject{APIVersion: root.Peek("apiVersion").Written(), Kind: kind}
+		}
 		for _, item := range list.Get("items").Items() {
-			objects = appendObject(objects, item, r)
+			objects = appendObject(objects, item, of, r)
 		}
 	}
 	return objects
 }
 
-func appendObject(objects []KubeObject, root Value, r *Report) []KubeObject {
-	kind, name := root.Peek("kind").Written(), root.Peek("metadata").Peek("name").Written()
+// appendObject appends an object, whose kind is that of o if it has none.
+func appendObject(objects []KubeObject, root Value, o KubeObject, r *Report) []KubeObject {
+	kind, name := cmp.Or(root.Peek("kind").Written(), o.Kind), root.Peek("metadata").Peek("name").Written()
 	if kind != "" && name != "" { // with them, people find it
 		root = root.At(Cut(kind) + "[" + Cut(name) + "]")
 	}
@@ -47,7 +54,7 @@ func appendObject(objects []KubeObject, root Value, r *Report) []KubeObject {
 	if !x.IsRead() {
 		return objects
 	}
-	o := KubeObject{Root: root, Metadata: x.Get("metadata").Fields(), Spec: x.Get("spec").Fields()}
+	o.Root, o.Metadata, o.Spec = root, x.Get("metadata").Fields(), x.Get("spec").Fields()
 	x.Known("apiVersion", "kind", "metadata", "spec", "status")
 	isWhole := true
 	for _, part := range []struct {
@@ -55,6 +62,9 @@ func appendObject(objects []KubeObject, root Value, r *Report) []KubeObject {
 		text  *string
 	}{{x.Get("apiVersion"), &o.APIVersion}, {x.Get("kind"), &o.Kind}, {o.Metadata.Get("name"), &o.Name}} {
 		text, ok := part.value.Text()
+		if part.value.Kind() == Absent {
+			text = *part.text
+		}
 		if ok && text == "" {
 			r.Fail(field.Required(field.NewPath(part.value.Path()), ""))
 		}
