@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -15,50 +16,128 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A round is one cycle of all pods that wait.
+// A round is one cycle of all pods that wait. What it needs of pods is read once.
 type round struct {
-	tree  *fairshare.Tree // of the ledger's queues, in the columns of its map
-	claim *fairshare.Claim
-	jobs  map[int]*corev1.Pod // that wait, by the numbers that the tree gave them
-	free  *vector.Overlay     // what nodes will have when those to evict have gone
+	*scheduler
+	tree    *fairshare.Tree // of the ledger's queues, in the columns of its map
+	claim   *fairshare.Claim
+	waiting map[int]waiting // by the numbers that the tree gave them
+
+	running []runningPod       // when the cycle began
+	victims []fairshare.Victim // what the ledger charges for those of them that could still go
+	free    *vector.Overlay    // what nodes will have when those to evict have gone
+	request *vector.Matrix     // the pod in turn, as a gang of one
+	packer  gang.Packer
+
+	waits map[types.UID]error // why
 	evict []types.UID
+}
+
+type waiting struct {
+	object *corev1.Pod
+	job    fairshare.Job
+}
+
+type runningPod struct {
+	*pod
+	row int // its node's
 }
 
 // cycle tries the pods that wait in the order of fair shares. It returns why each of the
 // others still waits, and which pods to evict for some of these: they are tried again when the
 // victims have gone.
-func (s *scheduler) cycle(waiting []*corev1.Pod) (waits map[types.UID]error, evict []types.UID, err error) {
-	r, err := s.newRound(waiting)
+func (s *scheduler) cycle(pods []*corev1.Pod) (waits map[types.UID]error, evict []types.UID, err error) {
+	r, err := s.newRound(pods)
 	if err != nil {
 		return nil, nil, err
 	}
-	waits = map[types.UID]error{}
 	for leaf, id, ok := r.tree.Next(); ok; leaf, id, ok = r.tree.Next() {
-		object := r.jobs[id]
-		why := s.admit(object)
+		w := r.waiting[id]
+		p, why := s.try(w.object)
 		if why == nil {
-			why = s.schedule(object)
-		}
-		if why == nil {
+			must(r.free.SubFromRow(s.rowOf(p), p.request))
 			r.tree.Admit(id)
-			must(r.free.SubFromRow(s.rowOf(object.UID), s.pods[object.UID].request))
 			continue
 		}
-		waits[object.UID] = why
-		switch found, err := s.reclaim(r, leaf, object); {
-		case err != nil:
-			return nil, nil, err
-		case found:
+		r.waits[w.object.UID] = why
+		found := false
+		if p != nil {
+			if found, err = r.reclaim(leaf, w.job, p); err != nil {
+				return nil, nil, err
+			}
+		}
+		if found {
 			r.tree.Admit(id) // its room is on the way
-		default:
+		} else {
 			r.tree.Skip(id)
 		}
 	}
-	return waits, r.evict, nil
+	return r.waits, r.evict, nil
 }
 
-// newRound fills a tree from the ledger and lets the pods wait in it.
-func (s *scheduler) newRound(waiting []*corev1.Pod) (*round, error) {
+// try admits a pod and finds a node for it. The pod comes also with a reason why not, if it
+// can be read at all.
+func (s *scheduler) try(object *corev1.Pod) (p *pod, why error) {
+	if p, why = s.read(object); why == nil {
+		why = s.admit(object)
+	}
+	if why == nil {
+		why = s.place(object, p)
+	}
+	return p, why
+}
+
+// reclaim looks for pods of other queues to evict for a pod that found no room, and keeps that
+// room for it. Whether the devices that come free are the right ones shows when it is tried
+// again.
+func (r *round) reclaim(leaf int, job fairshare.Job, p *pod) (found bool, err error) {
+	if _, ok, err := r.claim.Begin(leaf, job); !ok || err != nil {
+		return false, err
+	}
+	r.request.SetRow(0, p.request)
+	// The claim counts what the ledger charges for a pod, the packer what nodes have.
+	answer, err := r.packer.Filter(nil, r.free, r.request, nil, func(yield func(int, vector.ResourceVector) bool) {
+		for i := range r.claim.Victims(r.victims) {
+			if !yield(r.running[i].row, r.running[i].request) {
+				return
+			}
+		}
+	})
+	if !answer.Feasible || err != nil {
+		r.claim.Drop()
+		return false, err
+	}
+	mark := r.free.Mark()
+	for _, i := range r.claim.Taken(nil) {
+		v := r.running[r.victims[i].Node]
+		must(r.free.AddToRow(v.row, v.request))
+	}
+	_, found = r.claim.Keep(func(i int) bool { // does the pod fit, too, while this one runs?
+		v := r.running[r.victims[i].Node]
+		must(r.free.SubFromRow(v.row, v.request))
+		_, ok := r.packer.Place(nil, r.free.Matrix(), r.request, nil)
+		if !ok {
+			must(r.free.AddToRow(v.row, v.request))
+		}
+		return ok
+	})
+	if !found {
+		r.free.Rollback(mark)
+		return false, nil
+	}
+	placement, _ := r.packer.Place(nil, r.free.Matrix(), r.request, nil)
+	must(r.free.SubFromRow(int(placement[0]), p.request)) // not for those after it
+	taken := r.claim.Taken(nil)
+	slices.Sort(taken)
+	for _, i := range slices.Backward(taken) { // each gives once
+		r.evict = append(r.evict, r.running[r.victims[i].Node].id)
+		r.victims = slices.Delete(r.victims, i, i+1)
+	}
+	return true, nil
+}
+
+// newRound fills a tree from the ledger, and lists the pods that wait and those that run.
+func (s *scheduler) newRound(pods []*corev1.Pod) (*round, error) {
 	if err := s.updateCards(); err != nil {
 		return nil, err
 	}
@@ -71,29 +150,47 @@ func (s *scheduler) newRound(waiting []*corev1.Pod) (*round, error) {
 	if err := errors.Join(tree.SetTotal(s.total(m)), fill(tree, m, s.ledger, s.queues)); err != nil {
 		return nil, err
 	}
-	r := &round{tree: tree, claim: fairshare.NewClaim(tree), jobs: map[int]*corev1.Pod{}, free: vector.NewOverlay(s.nodes.Free())}
-	for _, object := range waiting {
-		request, _, err := s.ledger.ResolveJob(jobOf(object))
-		if err != nil {
+	free := s.nodes.Free()
+	r := &round{scheduler: s, tree: tree, claim: fairshare.NewClaim(tree), waiting: map[int]waiting{}, waits: map[types.UID]error{},
+		free: vector.NewOverlay(free), request: vector.NewMatrix(free.Schema(), 1, free.Cols())}
+	for _, object := range pods {
+		if err := r.wait(object, m); err != nil {
 			return nil, err
 		}
-		row, ok := tree.Row(jobOf(object).Queue)
-		if !ok {
-			continue // no queue that the ledger knows
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.pods)) {
+		p := s.pods[id]
+		status, known := s.ledger.Job(string(id))
+		queue, ok := tree.Row(status.Queue)
+		if row := s.rowOf(p); known && ok && row >= 0 {
+			r.victims = append(r.victims, fairshare.Victim{Queue: queue, Node: len(r.running), Amounts: inColumns(m, status.Charged)})
+			r.running = append(r.running, runningPod{p, row})
 		}
-		if status, _ := s.ledger.Job(string(object.UID)); status.Reserved { // what it holds is what it waits for
-			if err := tree.Forget(row, fairshare.Job{Request: inColumns(m, status.Held)}); err != nil {
-				return nil, err
-			}
-		}
-		id, err := tree.Wait(row, fairshare.Job{Request: inColumns(m, firstOf(request.Need()))})
-		if err != nil {
-			return nil, err
-		}
-		r.jobs[id] = object
 	}
 	tree.Divide()
 	return r, nil
+}
+
+// wait lets a pod wait in the tree.
+func (r *round) wait(object *corev1.Pod, m *vectormap.ResourceVectorMap) error {
+	request, _, err := r.ledger.ResolveJob(jobOf(object))
+	if err != nil {
+		return err
+	}
+	row, ok := r.tree.Row(jobOf(object).Queue)
+	if !ok {
+		r.waits[object.UID] = fmt.Errorf("the ledger has no queue %s", jobOf(object).Queue)
+		return nil
+	}
+	if status, _ := r.ledger.Job(string(object.UID)); status.Reserved { // what it holds is what it waits for
+		if err := r.tree.Forget(row, fairshare.Job{Request: inColumns(m, status.Held)}); err != nil {
+			return err
+		}
+	}
+	w := waiting{object, fairshare.Job{Request: inColumns(m, firstOf(request.Need()))}}
+	id, err := r.tree.Wait(row, w.job)
+	r.waiting[id] = w
+	return err
 }
 
 // total returns what the nodes have, in the columns of the ledger's map.
@@ -174,77 +271,9 @@ func firstOf(need quota.Min) quota.Amounts {
 	return amounts
 }
 
-// reclaim looks for pods of other queues to evict for a pod, so that it finds room. Whether the
-// devices that come free are the right ones shows when the pod is tried again.
-func (s *scheduler) reclaim(r *round, leaf int, object *corev1.Pod) (found bool, err error) {
-	p, err := s.read(object)
-	if err != nil {
-		return false, nil // its own fault, which schedule has said
-	}
-	m := s.ledger.Map()
-	job, _, err := s.ledger.ResolveJob(jobOf(object))
-	if err != nil {
-		return false, err
-	}
-	if _, ok, err := r.claim.Begin(leaf, fairshare.Job{Request: inColumns(m, firstOf(job.Need()))}); !ok || err != nil {
-		return false, err
-	}
-	var running []*pod
-	var victims []fairshare.Victim
-	for _, id := range slices.Sorted(maps.Keys(s.pods)) {
-		status, known := s.ledger.Job(string(id))
-		queue, ok := r.tree.Row(status.Queue)
-		if known && ok && s.rowOf(id) >= 0 && !slices.Contains(r.evict, id) {
-			victims = append(victims, fairshare.Victim{Queue: queue, Node: len(running), Amounts: inColumns(m, status.Charged)})
-			running = append(running, s.pods[id])
-		}
-	}
-	requests := vector.NewMatrix(r.free.Matrix().Schema(), 1, r.free.Matrix().Cols())
-	requests.SetRow(0, p.request)
-
-	// The claim counts what the ledger charges, the packer what nodes have.
-	var packer gang.Packer
-	answer, err := packer.Filter(nil, r.free, requests, nil, func(yield func(int, vector.ResourceVector) bool) {
-		for i := range r.claim.Victims(victims) {
-			if !yield(s.rowOf(running[i].id), running[i].request) {
-				return
-			}
-		}
-	})
-	if !answer.Feasible || err != nil {
-		r.claim.Drop()
-		return false, err
-	}
-	mark := r.free.Mark()
-	move := func(i int, change func(row int, v vector.ResourceVector) error) {
-		must(change(s.rowOf(running[i].id), running[i].request))
-	}
-	for _, i := range r.claim.Taken(nil) {
-		move(i, r.free.AddToRow)
-	}
-	_, found = r.claim.Keep(func(i int) bool {
-		move(i, r.free.SubFromRow)
-		_, ok := packer.Place(nil, r.free.Matrix(), requests, nil)
-		if !ok {
-			move(i, r.free.AddToRow)
-		}
-		return ok
-	})
-	if !found {
-		r.free.Rollback(mark)
-		return false, nil
-	}
-	placement, _ := packer.Place(nil, r.free.Matrix(), requests, nil)
-	must(r.free.SubFromRow(int(placement[0]), p.request)) // not for those after it
-	for _, i := range r.claim.Taken(nil) {
-		r.evict = append(r.evict, running[i].id)
-	}
-	return true, nil
-}
-
 // rowOf returns the row of a pod's node, or -1.
-func (s *scheduler) rowOf(id types.UID) int {
-	if row, ok := s.nodes.Row(s.pods[id].node); ok {
+func (s *scheduler) rowOf(p *pod) int {
+	if row, ok := s.nodes.Row(p.node); ok {
 		return row
 	}
 	return -1

@@ -100,6 +100,11 @@ func (s *scheduler) schedule(object *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
+	return s.place(object, p)
+}
+
+// place finds a node for a pod that was read, and binds it there.
+func (s *scheduler) place(object *corev1.Pod, p *pod) error {
 	if err := s.filter(p); err != nil {
 		return err
 	}
@@ -138,7 +143,10 @@ func (s *scheduler) read(object *corev1.Pod) (*pod, error) {
 		return nil, err
 	}
 	task, _, err := s.ledger.ResolveTask(job.Tasks[0])
-	return &pod{id: object.UID, request: request, needs: needs, task: task}, err
+	if err != nil {
+		return nil, err
+	}
+	return &pod{id: object.UID, request: request, needs: needs, task: task}, nil
 }
 
 // filter leaves in fits the nodes that can take a pod. Other predicates, such as taints,
