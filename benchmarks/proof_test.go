@@ -17,7 +17,7 @@ const (
 	proofMembers  = 64
 )
 
-// BenchmarkProofRatio measures what docs/benchmarks.md quotes: a gang.Proof
+// BenchmarkProofRatio measures what docs/performance.md quotes: a gang.Proof
 // against asking gang.Packer.Infeasible anew after every release into an Overlay.
 // One iteration runs the loop some times with the proof and once anew, in turn; the
 // fastest sample of each counts. shapes says how many different requests the gang

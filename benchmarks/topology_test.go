@@ -23,7 +23,7 @@ var topologyGangs = []struct {
 	{"1+512-in-a-block", gang.TopologyRequest{Count: 512, Required: "block", Leader: vector.ResourceVector{1, 1, 1, 1, 1, 1, 1, 1}}},
 }
 
-// BenchmarkTopologyRatio measures what docs/benchmarks.md quotes: placing a gang into
+// BenchmarkTopologyRatio measures what docs/performance.md quotes: placing a gang into
 // a topology of block, rack and host against vector.Copies over the same nodes, which
 // only says how many fit on each. One iteration runs both some times, in turn; the
 // fastest sample of each counts.
