@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 )
 
 // columnScorer scores a node with its used amount of one resource, and fails
@@ -135,70 +133,6 @@ func TestNormalizeIntWorked(t *testing.T) {
 	}
 }
 
-// TestNormalizeGolden compares random batches with the golden model.
-func TestNormalizeGolden(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		r := testkit.Rand(4)
-		for n := range 140 {
-			for _, mode := range normalizations {
-				scores, rows := make([]float64, n), vector.NewMask(n)
-				switch r.IntN(3) {
-				case 0:
-					testkit.Fill(r, scores)
-				case 1:
-					testkit.FillTame(r, scores)
-				}
-				testkit.FillMask(r, rows.Words())
-				testkit.TrimMask(rows.Words(), n)
-				want := goldenNormalized(scores, rows.Test, mode)
-				scoring.NormalizeScores(scores, rows, mode)
-				if i := testkit.Difference(scores, want); i >= 0 {
-					t.Fatalf("%v of %d scores: row %d is %v, want %v", mode, n, i, scores[i], want[i])
-				}
-			}
-		}
-	})
-}
-
-func FuzzNormalizeInt(f *testing.F) {
-	f.Add(int64(math.MinInt64), int64(math.MaxInt64), int64(7))
-	f.Add(int64(-1), int64(3), int64(2))
-	f.Fuzz(func(t *testing.T, a, b, c int64) {
-		scores := []int64{a, b, c}
-		most, least := big.NewInt(max(a, b, c)), big.NewInt(min(a, b, c))
-		for _, mode := range normalizations[1:] {
-			got := slices.Clone(scores)
-			scoring.NormalizeScores(got, nil, mode)
-			for i, v := range scores {
-				x, span := big.NewInt(v), new(big.Int).Set(most)
-				if mode == scoring.NormalizeMinMax {
-					x, span = x.Sub(x, least), span.Sub(span, least)
-				}
-				switch hundred := big.NewInt(100); {
-				case mode == scoring.NormalizeMinMax && span.Sign() == 0:
-				case mode == scoring.NormalizeMax && span.Sign() <= 0:
-				case mode == scoring.NormalizeReverse && span.Sign() <= 0:
-					x = hundred
-				case mode == scoring.NormalizeReverse:
-					x = hundred.Sub(hundred, x.Quo(x.Mul(x, hundred), span))
-				default:
-					x.Quo(x.Mul(x, hundred), span)
-				}
-				want := int64(math.MinInt64)
-				if x.Sign() > 0 {
-					want = math.MaxInt64
-				}
-				if x.IsInt64() {
-					want = x.Int64()
-				}
-				if got[i] != want {
-					t.Errorf("%v of %v: row %d is %d, want %d", mode, scores, i, got[i], want)
-				}
-			}
-		}
-	})
-}
-
 func TestCombineWorked(t *testing.T) {
 	// LeastAllocated and BalancedAllocation of kube-scheduler on two nodes.
 	used := plainMatrix(2, []float64{37, 68}, []float64{50, 75})
@@ -223,16 +157,6 @@ func TestCombineWorked(t *testing.T) {
 	if plain.Normalized() || !normalized.Normalized() || len(normalized.Terms()) != 2 {
 		t.Error("Normalized or Terms is wrong")
 	}
-}
-
-// kubeScorer scores cpu and memory alike.
-func kubeScorer(t *testing.T, m *vectormap.ResourceVectorMap, kind scoring.ScoringType) scoring.Scorer {
-	t.Helper()
-	k, err := scoring.CompileKube(scoring.KubeConfig{Type: kind, Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
 }
 
 func TestCombineErrors(t *testing.T) {
@@ -314,47 +238,6 @@ func goldenCombination(c *scoring.Combination, used *vector.Matrix, selected fun
 		}
 	}
 	return want
-}
-
-// TestCombineScored: each term counts its own amounts, as the plugins of kube-scheduler do.
-func TestCombineScored(t *testing.T) {
-	m := loadMap(t)
-	least, balanced := kubeScorer(t, m, scoring.LeastAllocated), kubeScorer(t, m, scoring.BalancedAllocation)
-	nodes := m.NewNodes(vector.WithScored())
-	pod := vector.PodAmounts{Requested: vector.ResourceVector{500, 5000}, Scored: vector.ResourceVector{1000, 5000}}
-	want, leasts := make([]float64, 2), make([]float64, 2)
-	for row, amounts := range []vector.NodeAmounts{
-		{Allocatable: vector.ResourceVector{4000, 10000}, Scored: vector.ResourceVector{2000}},
-		{Allocatable: vector.ResourceVector{6000, 10000}, Scored: vector.ResourceVector{3000}},
-	} {
-		if _, _, err := nodes.Set(fmt.Sprint(row), 1, amounts); err != nil {
-			t.Fatal(err)
-		}
-		x, err1 := least.Score(pod.Scored, amounts.Scored, amounts.Allocatable)
-		y, err2 := balanced.Score(pod.Requested, amounts.Requested, amounts.Allocatable)
-		if err1 != nil || err2 != nil {
-			t.Fatal(err1, err2)
-		}
-		leasts[row], want[row] = x, x+2*y
-	}
-	terms := []scoring.Term{{Scorer: least, Weight: 1, Scored: true}, {Scorer: balanced, Weight: 2}}
-	scores, got := scoring.Bind(combine(t, terms...), nodes), make([]float64, 2)
-	if err := scores.Score(got, pod, nil); err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v; want %v", got, err, want)
-	}
-	for row := range got {
-		if e, err := scores.Explain(pod, row, nil); err != nil || e.Total != want[row] || e.Terms[0].Score != leasts[row] {
-			t.Errorf("row %d explained: %v, %v", row, e, err)
-		}
-	}
-	terms[0].Normalize = scoring.NormalizeMax
-	scores = scoring.Bind(combine(t, terms...), nodes)
-	if err := scores.Score(got, pod, nil); err != nil {
-		t.Fatal(err)
-	}
-	if e, err := scores.Explain(pod, 1, nil); err != nil || e.Total != got[1] || e.Terms[0].Raw != leasts[1] {
-		t.Errorf("normalized: %v, %v", e, err)
-	}
 }
 
 // TestCombineGolden compares random combinations with the golden model.

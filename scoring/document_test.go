@@ -6,33 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/resvec/resvec/internal/document"
-	"github.com/resvec/resvec/internal/testkit"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 type fieldErrors = field.ErrorList
-
-// TestUnreadable has documents of which nothing is read. The rest of what
-// documents may be is a matter of package document.
-func TestUnreadable(t *testing.T) {
-	for _, c := range []struct {
-		name, text string
-		refused    bool
-	}{
-		{"largest", strings.Repeat(" ", document.MaxSize-2) + "{}", false},
-		{"too large", strings.Repeat(" ", document.MaxSize+1), true},
-		{"second document", "sra:\n---\nsra:", true},
-		{"one anchor, many aliases", "resourceStrategyFitWeight: &r 1\nresources: {" + repeated("r%d: {type: MostAllocated, weight: *r}, ", 1000) + "}", false},
-		{"billion laughs", "a: &a [x,x,x,x]\n" + laughs(12), true},
-	} {
-		_, _, err := ParseArguments([]byte(c.text))
-		paths, _ := pathsOf(t, err)
-		if refused := slices.Equal(paths, []string{"(document)"}); refused != c.refused || !refused && err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-}
 
 // repeated returns a format with the numbers below n.
 func repeated(format string, n int) string {
@@ -55,72 +32,6 @@ func TestRepeatedPaths(t *testing.T) {
 		_, _, err := ParseArguments([]byte(text))
 		if paths, _ := pathsOf(t, err); !slices.Equal(paths, []string{want}) {
 			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
-// laughs returns lists of aliases of the line before, the first of a.
-func laughs(lines int) string {
-	text := ""
-	for i := range lines {
-		alias := fmt.Sprintf("*%c,", 'a'+i)
-		text += fmt.Sprintf("%c: &%c [%s]\n", 'b'+i, 'b'+i, strings.Repeat(alias, 9))
-	}
-	return text
-}
-
-// TestHostileDocuments is about the size of messages.
-func TestHostileDocuments(t *testing.T) {
-	size := testkit.Amount(t, document.MaxSize/16, document.MaxSize/16, document.MaxSize)
-	fill := func(text string) string { return strings.Repeat(text, size/len(text)) }
-	counted := func(start, format string) string {
-		text := []byte(start)
-		for i := 0; len(text) < size-100; i++ {
-			text = fmt.Appendf(text, format, i)
-		}
-		return string(text)
-	}
-	for name, text := range map[string]string{
-		"10 MB":          strings.Repeat("a: 1\n", 2<<20),
-		"brackets":       fill("["),
-		"braces":         fill("{"),
-		"nested":         fill("{a: "),
-		"nested keys":    fill("a: "),
-		"nested lists":   fill("- "),
-		"question marks": fill("? "),
-		"keys":           counted("", "k%d: 1\n"),
-		"rules":          counted("resources:\n", "  nvidia.com/gpu-%d*: {type: MostAllocated, weight: 3}\n"),
-		"bad rules":      counted("resources:\n", "  gpu-[%d: {type: x, weight: .nan, weight: []}\n"),
-		"repeated":       fill("a: 1\n"),
-		"not finite":     "a: [" + fill(".nan,")[100:] + "]",
-		"long key":       fill("k")[100:] + ": 1",
-		"long number":    "resourceStrategyFitWeight: " + fill("9")[100:],
-		"long text":      "resourceStrategyFitWeight: \"" + fill("9")[100:] + "\"",
-		"long unknown":   "\"" + fill("\\x01")[100:] + "\": 1",
-		"list":           "sra: {resources: \"" + fill("a,,b c,")[100:] + "\"}",
-		"quotes":         fill("\"a\n"),
-		"tags":           fill("!!a "),
-		"aliases":        "a: &a [" + fill("*a,")[100:] + "]",
-		"anchors":        fill("- &a 1\n"),
-		"laughs":         "a: &a [x,x]\n" + laughs(20),
-		"huge exponent":  "resourceStrategyFitWeight: 1e999999999\nsra: {weight: 1e-999999999}",
-		"invalid UTF-8":  fill("\xff"),
-		"zeros":          fill("\x00"),
-		"comments":       fill("a: # x\n"),
-		"documents":      fill("---\n")[8:] + "a",
-		"deep faults":    strings.Repeat("[", 90) + fill("{a: .nan,a: 1},")[15*20:] + strings.Repeat("]", 90),
-	} {
-		_, warnings, err := ParseArguments([]byte(text), Lenient)
-		if err == nil && len(warnings) == 0 && name != "rules" {
-			t.Errorf("%s: accepted", name)
-		}
-		if err != nil && len(err.Error()) > 1<<20 {
-			t.Errorf("%s: %d bytes of error", name, len(err.Error()))
-		}
-		for _, w := range warnings {
-			if n := len(w.Error()); n > 4<<10 {
-				t.Errorf("%s: a warning of %d bytes", name, n)
-			}
 		}
 	}
 }

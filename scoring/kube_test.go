@@ -223,33 +223,6 @@ func TestKubeUnits(t *testing.T) {
 	newKubeNodes(t, m, "gpu 3500", "gpu 1250").check(t, k, kubeAmounts(t, m, "gpu 500"), []int64{25})
 }
 
-// TestKubeBadRows has nodes with amounts that are none.
-func TestKubeBadRows(t *testing.T) {
-	m := kubeMap(t)
-	for _, test := range []struct {
-		capacity, used string
-		want           int64
-	}{
-		{"1000/1000", "0/100", 90},
-		{"NaN/1000", "0/100", 0},
-		{"+Inf/1000", "0/100", 0},
-		{"-5/1000", "0/100", 0},
-		{"1000/1000", "NaN/100", 0},
-		{"1000/1000", "+Inf/100", 0},
-		{"1000/1000", "-0.5/100", 0},
-		{"1000/1000", "-0/100", 90},
-		{"0/1000", "NaN/100", 80},          // it has no cpu: what is used does not matter
-		{"1000/1000 foo NaN", "0/100", 90}, // not requested
-		{"1000/1000 gpu -1", "0/100", 90},  // not configured
-		{"-0/1000", "0/100", 80},
-	} {
-		k := compileKube(t, kubeConfig(t, scoring.LeastAllocated, "cpu 1 memory 1 foo 1"), m)
-		t.Run(test.capacity+" "+test.used, func(t *testing.T) {
-			newKubeNodes(t, m, test.capacity, test.used).check(t, k, kubeAmounts(t, m, "0/100"), []int64{test.want})
-		})
-	}
-}
-
 // TestKubeFaults lists what is wrong with configurations.
 func TestKubeFaults(t *testing.T) {
 	const least, balanced, ratio = scoring.LeastAllocated, scoring.BalancedAllocation, scoring.RequestedToCapacityRatio

@@ -121,48 +121,6 @@ func TestLoadWorked(t *testing.T) {
 	wantScores(t, "nothing requested", compileLoad(t, scoring.LoadConfig{OnlyRequested: true, Direction: scoring.Spread}, m), nil, used, allocatable, 0, 0)
 }
 
-// Amounts that are no plain numbers: cpu of weight 1 and memory of weight 3.
-func TestLoadBadRows(t *testing.T) {
-	m := loadMap(t)
-	inf, nan := math.Inf(1), math.NaN()
-	raw := scoring.LoadConfig{Weights: map[string]float64{"cpu": 1, "memory": 3}}
-	with := func(metric, d scoring.ScoringType) scoring.LoadConfig {
-		cfg := raw
-		cfg.Metric, cfg.Direction = metric, d
-		return cfg
-	}
-	sum, greatest := scoring.NormalizedSum, scoring.DominantResource
-	for _, c := range []struct {
-		name                 string
-		cpu, cpuUsed         float64
-		memory, memoryUsed   float64
-		sumRaw, pack, spread float64
-		maxRaw, maxSpread    float64
-	}{
-		{"plain", 4, 2, 8, 2, 1.25, 31.25, 68.75, 0.75, 25},
-		{"used NaN", 4, nan, 8, 2, 0, 0, 0, 0, 0},
-		{"used NaN, no capacity", 0, nan, 8, 2, 0.75, 25, 75, 0.75, 25},
-		{"capacity NaN", nan, 2, 8, 2, 0.75, 25, 75, 0.75, 25},
-		{"capacity negative", -4, 2, 8, 2, 0.75, 25, 75, 0.75, 25},
-		{"capacity infinite", inf, 2, 8, 2, 0.75, 18.75, 81.25, 0.75, 25},
-		{"both infinite", inf, inf, 8, 2, 0, 0, 0, 0, 0},
-		{"used infinite", 4, inf, 8, 2, inf, 100, 0, inf, 0},
-		{"opposite infinities", 4, inf, 8, -inf, 0, 0, 0, inf, 0},
-		{"used negative", 4, -2, 8, 2, 0.25, 6.25, 93.75, 0.75, 25},
-		{"all negative", 4, -2, 8, -8, -3.5, 0, 100, 0, 100},
-		{"over", 4, 8, 8, 8, 5, 100, 0, 3, 0},
-		{"nothing there", 0, 0, 0, 0, 0, 0, 0, 0, 0},
-	} {
-		used := loadMatrix(m, loadAmounts(t, m, c.cpuUsed, c.memoryUsed, nan))
-		allocatable := loadMatrix(m, loadAmounts(t, m, c.cpu, c.memory, 1))
-		wantScores(t, c.name+", sum, raw", compileLoad(t, with(sum, scoring.Raw), m), nil, used, allocatable, c.sumRaw)
-		wantScores(t, c.name+", sum, pack", compileLoad(t, with(sum, scoring.Pack), m), nil, used, allocatable, c.pack)
-		wantScores(t, c.name+", sum, spread", compileLoad(t, with(sum, scoring.Spread), m), nil, used, allocatable, c.spread)
-		wantScores(t, c.name+", dominant, raw", compileLoad(t, with(greatest, scoring.Raw), m), nil, used, allocatable, c.maxRaw)
-		wantScores(t, c.name+", dominant, spread", compileLoad(t, with(greatest, scoring.Spread), m), nil, used, allocatable, c.maxSpread)
-	}
-}
-
 func TestDRFWorked(t *testing.T) {
 	m := loadMap(t)
 	inf, nan, unlimited := math.Inf(1), math.NaN(), -1.0
@@ -466,44 +424,6 @@ func wantExplained(t *testing.T, what string, e scoring.Explanation, score float
 	equal := func(x float64) bool { return x == score || math.Abs(x-score) <= 1e-9*max(size, math.Abs(score)) }
 	if !equal(terms) || e.Reason == "" && !equal(points) {
 		t.Errorf("%s: terms of %v, contributions of %v, score %v\n%v", what, terms, points, score, e)
-	}
-}
-
-// TestLoadExplainAddsUp explains random rows.
-func TestLoadExplainAddsUp(t *testing.T) {
-	r := testkit.Rand(3)
-	for range 300 {
-		fill := func(dst []float64) { testkit.Fill(r, dst) }
-		if r.IntN(2) == 0 {
-			fill = func(dst []float64) {
-				for i := range dst {
-					dst[i] = 10 * r.Float64()
-				}
-			}
-		}
-		c := newLoadCase(t, r, 3, 1+r.IntN(8), fill)
-		var scorers []scoring.Scorer
-		for kind := range 12 {
-			cfg := scoring.LoadConfig{Metric: loadMetrics[kind%2], Direction: loadDirections[kind/2%3], OnlyRequested: kind >= 6}
-			if r.IntN(2) == 0 {
-				cfg.Capacity = c.capacity
-			}
-			scorers = append(scorers, compileLoad(t, cfg, c.m))
-		}
-		scorers = append(scorers, compileDRF(t, scoring.DRFConfig{ZeroFactor: 10}, c.m))
-		for _, s := range scorers {
-			for i, used := range c.usedRows {
-				score, err := s.Score(c.request, used, c.allocatableRows[i])
-				if err != nil {
-					t.Fatal(err)
-				}
-				e, err := s.Explain(c.request, used, c.allocatableRows[i])
-				if err != nil {
-					t.Fatal(err)
-				}
-				wantExplained(t, fmt.Sprintf("%T", s), e, score)
-			}
-		}
 	}
 }
 

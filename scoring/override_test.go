@@ -2,7 +2,6 @@ package scoring
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -96,35 +95,6 @@ func TestNoPodOverride(t *testing.T) {
 			t.Errorf("%v: %v, %v", annotations, o, err)
 		}
 	}
-}
-
-func FuzzPodOverride(f *testing.F) {
-	f.Add("MostAllocated", `{"cpu":1,"memory":0,"x/y":2}`)
-	f.Add("x", `{"cpu":1.5,"cpu":-1,"a*":1e99}`)
-	f.Add("LeastAllocated", `{"gpu":1,"nvidia.com/gpu":2}`)
-	f.Fuzz(func(t *testing.T, kind, weights string) {
-		m := testMaps["gpu"](t)
-		annotations := map[string]string{ScoringTypeAnnotation: kind, WeightAnnotation: weights}
-		strict, _, err := ParsePodOverride(annotations, m)
-		lenient, _, lenientErr := ParsePodOverride(annotations, m, Lenient)
-		switch {
-		case kind == "":
-			if strict != nil || lenient != nil || err != nil || lenientErr != nil {
-				t.Fatal(strict, err)
-			}
-		case err == nil:
-			if lenientErr != nil || !slices.Equal(strict.rules, lenient.rules) {
-				t.Fatal(strict, lenient, lenientErr)
-			}
-			for i, rule := range strict.rules {
-				if rule.weight < 0 || rule.weight > maxWeight || rule.kind != ScoringType(kind) || i > 0 && rule.index <= strict.rules[i-1].index {
-					t.Fatal(strict.rules)
-				}
-			}
-		case lenientErr == nil && kind != string(MostAllocated) && kind != string(LeastAllocated) && len(lenient.rules) > 0:
-			t.Fatal(err, lenient)
-		}
-	})
 }
 
 // TestOverrideTexts: messages say where the text is at fault.

@@ -240,42 +240,6 @@ func TestParseWarnings(t *testing.T) {
 	}
 }
 
-// TestProportionalAlone: a scheduler that has only the predicate gives only its section.
-func TestProportionalAlone(t *testing.T) {
-	for _, c := range []struct {
-		text   string
-		o      Option
-		off    bool
-		faults []string // errors, or else warnings; below proportional
-	}{
-		{text: "{enable: true, resources: a/b, resourceProportion: {a/b.cpu: 4}}"},
-		{text: "null", off: true},
-		{text: "{}", off: true},
-		{text: "{enable: false, resources: a/b}", off: true},
-		{text: "{enable: true, resources: 'a/b,a/b', resourceProportion: {a/b.cpu: 4}}", faults: []string{".resources"}},
-		{text: "{enable: 1, x: 1, resources: 'a/*', resourceProportion: {x: 1}, resources: b}", off: true,
-			faults: []string{".enable", ".resourceProportion[\"x\"]", ".resources", ".x"}},
-		{text: "{enable: true, x: 1, resources: 'a/b', resourceProportion: {a/b.cpu: 4}}", o: Lenient, faults: []string{".x"}},
-		{text: "[]", off: true, faults: []string{""}},
-	} {
-		cfg, warnings, err := ParseArguments([]byte("proportional: "+c.text), c.o)
-		faults, _ := pathsOf(t, err)
-		if faults = append(faults, warned(warnings)...); cfg == nil {
-			cfg = new(StrategyConfig)
-		}
-		for i := range faults {
-			faults[i] = strings.TrimPrefix(faults[i], "proportional")
-		}
-		p := cfg.Proportional
-		if !slices.Equal(faults, c.faults) || (p == nil) != c.off {
-			t.Errorf("%s: %v, %q; want %q", c.text, cfg, faults, c.faults)
-		}
-		if p != nil && (!slices.Equal(p.Resources, []string{"a/b"}) || p.Proportion["a/b.cpu"] != 4 || p.Proportion["a/b.memory"] != 1) {
-			t.Errorf("%s: %v", c.text, p)
-		}
-	}
-}
-
 // TestPathsOfParts: the paths of a part are its own when it is compiled alone.
 func TestPathsOfParts(t *testing.T) {
 	m := mustMap(t, nil)
@@ -398,22 +362,6 @@ func TestParsedIsClean(t *testing.T) {
 		}
 		if again, err := r.finish(); err != nil || len(again) > 0 {
 			t.Errorf("%s: %v %v", text, again, err)
-		}
-	}
-}
-
-// TestValuesAsWritten: messages have a value as the document has it.
-func TestValuesAsWritten(t *testing.T) {
-	for text, want := range map[string]string{
-		"proportional: {resources: a/b, resourceProportion: {a/b.cpu: -.INF}}": `proportional.resourceProportion["a/b.cpu"]: Invalid value: -.INF: must be a finite number`,
-		"resourceStrategyFitWeight: 9007199254740993.0":                        "resourceStrategyFitWeight: Invalid value: 9007199254740993.0: must be at most 1000000",
-		"proportional: {memoryUnit: 1e-400}":                                   "proportional.memoryUnit: Invalid value: 1e-400: is too small: must be 0, or 5e-324 or more in magnitude",
-		"proportional: {memoryUnit: '1e-400'}":                                 `proportional.memoryUnit: Invalid value: "1e-400": must be a quantity that Kubernetes holds: nothing finer than 1n, below 2^63 with a binary suffix`,
-		"proportional: {memoryUnit: 8Ei}":                                      `proportional.memoryUnit: Invalid value: "8Ei": must be a quantity that Kubernetes holds: nothing finer than 1n, below 2^63 with a binary suffix`,
-		"proportional: {memoryUnit: '1e400'}":                                  `proportional.memoryUnit: Invalid value: "1e400": must be more than 0 bytes, and finite`,
-	} {
-		if _, _, err := ParseArguments([]byte(text)); err == nil || strings.TrimPrefix(err.Error(), "scoring: line 1: ") != want {
-			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -226,30 +225,6 @@ func FuzzStrategyModels(f *testing.F) {
 	f.Add(uint64(2), uint8(40), uint8(7))
 	f.Add(uint64(187), uint8(193), uint8('a')) // overflows with the plugin's weight 0
 	f.Fuzz(func(t *testing.T, seed uint64, more, rows uint8) { runStrategy(t, seed, int(more)%50, int(rows)) })
-}
-
-// TestStrategySlices scores views of matrices like the matrices.
-func TestStrategySlices(t *testing.T) {
-	const rows = 300
-	r := testkit.Rand(9)
-	w := newStrategyWorld(t, r, 3, rows)
-	w.fill(r)
-	request, whole := strategyVec{1, 1, 0, 0, 1, 1}, make([]float64, rows)
-	if err := scoring.ScoreBatch(w.strategy, whole, request, w.used, w.allocatable, nil); err != nil {
-		t.Fatal(err)
-	}
-	testkit.EachImpl(t, func(t *testing.T) {
-		for _, span := range [][2]int{{0, 10}, {64, 300}, {128, 129}, {256, 300}, {64, 64}} {
-			part := make([]float64, span[1]-span[0])
-			used, allocatable := w.used.Slice(span[0], span[1]), w.allocatable.Slice(span[0], span[1])
-			if err := scoring.ScoreBatch(w.strategy, part, request, used, allocatable, nil); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.EqualFunc(part, whole[span[0]:span[1]], testkit.Same) {
-				t.Errorf("rows %v: got %v, want %v", span, part, whole[span[0]:span[1]])
-			}
-		}
-	})
 }
 
 // TestProportionalAllocs pins what must not allocate.

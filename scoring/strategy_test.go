@@ -187,20 +187,8 @@ func TestStrategyFitOneNode(t *testing.T) {
 		{rules: "cpu Least1 mem Least1", used: "cpu 500 mem 500", want: 0},
 		{rules: "", want: 0}, // no rule at all
 		{rules: "cpu Most1", request: "cpu 1 mem 9999", want: 402},                         // no rule: not guarded
-		{rules: "cpu Most1 pods Least1", request: "cpu 100", want: 600},                    // not requested: not in W
 		{rules: "cpu Most1 pods Least1", request: "cpu 100 pods 1", want: 300},             // missing: stays in W
 		{rules: "cpu Most1 mem Most1", used: "cpu 500.5 mem 200", want: 0},                 // over already
-		{rules: "cpu Least3", request: "cpu 300", want: 0},                                 // full, and least
-		{rules: "cpu Most1", request: "cpu 0.5", used: "cpu 0.25", want: 10 * .15},         // fractions
-		{rules: "cpu Most1", allocatable: "cpu 0", used: "cpu NaN mem 200", want: 0},       // missing: used is not looked at
-		{rules: "cpu Least1 mem Least1", used: "cpu NaN mem 200", want: 0},                 // bad
-		{rules: "mem Least1", used: "cpu NaN mem 200", want: 400},                          // bad, but not scored
-		{rules: "cpu Least1 mem Least1", allocatable: "cpu 0 mem 500", want: 200},          // missing
-		{rules: "cpu Least1 mem Least1", allocatable: "cpu Inf mem 500", want: 0},          // bad
-		{rules: "cpu Most1000000 mem Least1", request: "cpu 300", want: 1000},              // a large weight
-		{rules: "cpu Most1000000 mem Least1000000", request: "mem 300", want: 0},           // full
-		{rules: "cpu Most1 mem Most1", used: "cpu 0 mem -1", want: 0},                      // negative
-		{rules: "cpu Most1 mem Most1", allocatable: "cpu -500 mem 500", want: 0},           // negative
 		{rules: "cpu Most1 mem Most1", used: "cpu 0", request: "cpu 500 mem 1", want: 501}, // full and nearly empty
 	} {
 		c.request = cmp.Or(c.request, "cpu 100 mem 100")
@@ -241,47 +229,6 @@ func TestStrategyFitOverride(t *testing.T) {
 			own = f.WithOverride(o)
 		}
 		wantStrategy(t, fmt.Sprintf("%+v", c), strategyScores(t, own, m, c.request, nodes), c.want)
-	}
-}
-
-// TestCombinationOverride replaces the rules of every term that has some.
-func TestCombinationOverride(t *testing.T) {
-	m := strategyMap(t, "gpu")
-	fit := compileStrategyFit(t, m, 10, "cpu Least1 mem Least1")
-	strategy := compileStrategy(t, m, bestPractice())
-	load, err := scoring.CompileLoad(scoring.LoadConfig{}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, _, err := scoring.ParsePodOverride(map[string]string{scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := func(fit, strategy scoring.Scorer) *scoring.Combination {
-		return combine(t,
-			scoring.Term{Scorer: strategy, Weight: 0.5, Normalize: scoring.NormalizeMinMax},
-			scoring.Term{Scorer: combine(t, scoring.Term{Scorer: fit, Weight: 3}), Weight: 2},
-			scoring.Term{Scorer: load, Weight: 1})
-	}
-	nodes := m.NewNodes()
-	for _, cpu := range []string{"cpu 1000", "cpu 2000", "cpu 7000"} {
-		setNode(nodes, cpu, strategyRow(t, m, "cpu 8000 mem 16G gpu 2"), strategyRow(t, m, cpu))
-	}
-	pod := vector.PodAmounts{Requested: strategyRow(t, m, "cpu 1000 mem 1G gpu 1")}
-	scores := func(b *scoring.Bound) []float64 {
-		dst := make([]float64, 3)
-		if err := b.Score(dst, pod, nil); err != nil {
-			t.Fatal(err)
-		}
-		return dst
-	}
-	b := scoring.Bind(sum(fit, strategy), nodes)
-	before, want := scores(b), scores(scoring.Bind(sum(fit.WithOverride(o), strategy.WithOverride(o)), nodes))
-	if got := scores(b.WithOverride(o)); !slices.Equal(got, want) || slices.Equal(got, before) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	if got := scores(b); !slices.Equal(got, before) {
-		t.Errorf("the combination became %v, was %v", got, before)
 	}
 }
 
