@@ -1,11 +1,9 @@
 package transform
 
 import (
-	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/resvec/resvec/internal/testkit"
 )
 
 // TestCoefficientFacts is T26.
@@ -38,43 +36,6 @@ func TestCoefficientFacts(t *testing.T) {
 		wantPanic(t, panicIndex, func() { l.Coefficient(nil, at[0], at[1]) })
 	}
 	wantPanic(t, panicColumns, func() { l.Coefficient(make(vec, in.Len()+1), 0, 0) })
-}
-
-// TestCoefficientAgainstApply: the sum of coefficients times amounts is the result
-// where that is linear, and with the multipliers of the request wherever no sum is
-// negative.
-func TestCoefficientAgainstApply(t *testing.T) {
-	isClose := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Max(math.Abs(a), math.Abs(b)) }
-	linear := 0
-	for seed := range uint64(100) {
-		d := dice{testkit.Rand(seed)}
-		b := newBound(t, d, d.whole())
-		v := b.in.NewVector()
-		for i := range v {
-			v[i] = float64(d.IntN(100))
-		}
-		sum := func(src vec, output int) (y float64) {
-			for i, x := range v {
-				y += x * b.linear.Coefficient(src, output, i)
-			}
-			return y
-		}
-		if b.linear.IsLinear() {
-			linear++
-		}
-		for j, want := range b.linear.Apply(nil, v) {
-			generated, _ := b.intermediates(j, v)
-			if got := sum(v, j); generated.Sign() >= 0 && !isClose(got, want) {
-				t.Errorf("seed %d, column %d: %v with the multipliers, want %v", seed, j, got, want)
-			}
-			if got := sum(nil, j); b.linear.IsLinear() && !isClose(got, want) {
-				t.Errorf("seed %d, column %d: %v, want %v", seed, j, got, want)
-			}
-		}
-	}
-	if linear == 0 {
-		t.Error("nothing was linear")
-	}
 }
 
 // TestCoefficientMultipliers: without a vector rules with a multiplier count

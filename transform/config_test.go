@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -170,38 +169,6 @@ func TestUnknownOptions(t *testing.T) {
 	}
 }
 
-// TestExclusion: prefixes that begin with one another, in any order.
-func TestExclusion(t *testing.T) {
-	c := &Config{ExcludeResourcePrefixes: []string{"b/x", "a", "a/b", "b/y/z", "ab", "b/xx"}}
-	tr := compile(t, c, Options{})
-	for name, want := range map[corev1.ResourceName]bool{
-		"a": true, "a/b": true, "ab": true, "az": true, "A": false, "b": false, "b/": false, "b/x": true, "b/xy": true, "b/w": false, "b/y/z": true, "b/y/y": false, "c": false, "": false,
-	} {
-		if tr.excluded(name) != want {
-			t.Errorf("%q: %v", name, !want)
-		}
-		if excludedBy(c, name) != want {
-			t.Errorf("%q: the model says %v", name, !want)
-		}
-	}
-}
-
-// TestApplyShape: nil stays nil, and a list is never the request itself.
-func TestApplyShape(t *testing.T) {
-	tr := compile(t, &Config{}, Options{})
-	if tr.Apply(nil) != nil {
-		t.Error("nil becomes a list")
-	}
-	if got := tr.Apply(corev1.ResourceList{}); got == nil || len(got) != 0 {
-		t.Errorf("an empty list becomes %v", got)
-	}
-	in := list("cpu 1")
-	tr.Apply(in)["memory"] = resource.MustParse("1")
-	if len(in) != 1 {
-		t.Error("the result is the request")
-	}
-}
-
 // TestFormats: contributions carry the Format of their input, a sum takes the
 // Format of its first part that is not 0.
 func TestFormats(t *testing.T) {
@@ -220,30 +187,6 @@ func TestFormats(t *testing.T) {
 		if got.String() != c.want {
 			t.Errorf("%s of %s: %s, want %s", c.rules, c.request, got.String(), c.want)
 		}
-	}
-}
-
-func TestValidateOrder(t *testing.T) {
-	c := rules("cpu invalid: /x 1, y/ 1; memory Retain: EC 1; cpu Retain:")
-	c.QuotaCheckStrategy, c.ExcludeResourcePrefixes = IgnoreUndeclared, []string{""}
-	var got []string
-	for _, e := range c.Validate() {
-		got = append(got, string(e.Type)+" "+e.Field)
-	}
-	want := []string{
-		"FieldValueNotSupported resources.transformations[0].strategy",
-		"FieldValueInvalid resources.transformations[0].outputs[/x]", "FieldValueInvalid resources.transformations[0].outputs[y/]",
-		"FieldValueDuplicate resources.transformations[2].input",
-		"FieldValueInvalid resources.excludeResourcePrefixes[0]", "FieldValueInvalid resources.excludeResourcePrefixes",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := Compile(c, Options{}); len(faultsOf(err)) != len(want) {
-		t.Errorf("compiled: %v", err)
-	}
-	if _, err := c.Encode(ShapeList); len(faultsOf(err)) != len(want) {
-		t.Errorf("encoded: %v", err)
 	}
 }
 
@@ -276,17 +219,6 @@ func TestUsage(t *testing.T) {
 		}
 		if diff := cmp.Diff(list(c.want), a.Usage); diff != "" {
 			t.Errorf("quota %s: %s", c.quota, diff)
-		}
-	}
-}
-
-// TestHugeFactors makes sure that factors which no document can have are refused
-// before anything computes with them.
-func TestHugeFactors(t *testing.T) {
-	for _, text := range []string{"1e2147480000", "1e1000"} {
-		c := &Config{Rules: []Rule{{Input: "a", Outputs: corev1.ResourceList{"b": resource.MustParse(text)}}}}
-		if faults := c.Validate(); len(faults) != 1 || faults[0].Field != "resources.transformations[0].outputs[b]" {
-			t.Errorf("%s: %v", text, faults)
 		}
 	}
 }

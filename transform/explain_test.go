@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,48 +31,4 @@ func TestExplainFacts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func TestExplainMultipliers(t *testing.T) {
-	c := rules(overage + "; example.com/mem Replace x vendor.example/gpu: b 2")
-	c.ExcludeResourcePrefixes = []string{"vendor.example/"}
-	for _, x := range []struct {
-		source  MultiplierSource
-		request string
-		want    string
-	}{
-		{BeforeExclusion, "nvidia.com/gpumem 512, nvidia.com/gpu 2, example.com/mem 3, vendor.example/gpu 4", `
-example.com/b                         24    retained 0, generated 24
-                                      24    example.com/mem 3 x 2 x vendor.example/gpu 4
-nvidia.com/gpu                        2     retained 2, generated 0
-quota.example.com/gpu-memory-overage  0     retained 0, generated 0 (negative sum)
-                                      -2048 nvidia.com/gpu 2 x -1024
-                                      1024  nvidia.com/gpumem 512 x 1 x nvidia.com/gpu 2
-example.com/mem                             replaced
-nvidia.com/gpumem                           replaced
-vendor.example/gpu                          excluded
-`},
-		{AfterExclusion, "example.com/mem 3, vendor.example/gpu 4, g 1500m", `
-example.com/b      6     retained 0, generated 6
-                   6     example.com/mem 3 x 2
-example.com/gpu    1500m retained 1500m, generated 0
-example.com/mem          replaced
-vendor.example/gpu       excluded
-`},
-		{BeforeExclusion, "", "\n"},
-	} {
-		got := "\n" + compile(t, c, Options{x.source}).Explain(list(x.request)).String()
-		if diff := cmp.Diff(lines(x.want), lines(got)); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-// lines makes runs of spaces one.
-func lines(text string) []string {
-	var out []string
-	for line := range strings.Lines(text) {
-		out = append(out, strings.Join(strings.Fields(line), " "))
-	}
-	return out
 }

@@ -219,23 +219,6 @@ func TestNotExpressible(t *testing.T) {
 	}
 }
 
-// TestNumbers: what becomes of a quantity as it is written.
-func TestNumbers(t *testing.T) {
-	for text, want := range map[string]string{
-		"010": "8", "'010'": "10", "0x10": "16", "1_000": "1k", "5.0": "5", "0.5": "500m", "'0.5'": "500m", "1e3": "1k", "'1e3'": "1e3", "5Gi": "5Gi",
-		"1.5e300": "1500e297", "-3": "-3", "'0.0000000001'": "1n", "18446744073709551615": "18446744073709551615", "819.2": "819200m", "!!str 5": "5",
-	} {
-		c, _, err := Parse([]byte("transformations: [{input: cpu, outputs: {x: "+text+"}}]"), ShapeAuto)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		if q := c.Rules[0].Outputs["x"]; canonical(q) != want {
-			t.Errorf("%s is %s, want %s", text, canonical(q), want)
-		}
-	}
-}
-
 // TestEncodeText: canonical texts, and others where those lose something.
 func TestEncodeText(t *testing.T) {
 	c := rules("memory Replace: EC 0.5; cpu: CR 1Ki, ACC 1000, EA 3e0, EC 0.0048828125Ki, OV 0Ki, b 1e21, c 1e-3, d 5000000000000000000000")
@@ -278,25 +261,6 @@ func TestEncodeText(t *testing.T) {
 		}
 		if _, err := c.Tuples(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// TestEncodeNoFormat: a Quantity made in Go may have no Format.
-func TestEncodeNoFormat(t *testing.T) {
-	half := *resource.NewMilliQuantity(500, "")
-	c := &Config{Rules: []Rule{{Input: "cpu", Outputs: corev1.ResourceList{"x": {}, "y": half}}}}
-	for _, s := range []Shape{ShapeInput, ShapeOutput, ShapeList} {
-		data, err := c.Encode(s)
-		if err != nil {
-			t.Fatalf("%v: %v", s, err)
-		}
-		back, _, err := Parse(data, s)
-		if err != nil {
-			t.Fatalf("%v: %v", s, err)
-		}
-		if !compile(t, back, Options{}).Equal(compile(t, c, Options{})) {
-			t.Errorf("%v: written as %s", s, data)
 		}
 	}
 }
@@ -413,27 +377,6 @@ func TestShapeless(t *testing.T) {
 	} {
 		if _, _, err := Parse([]byte(text), ShapeAuto); err == nil || err.Error() != "transform: line 1: "+want {
 			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
-// TestParseAsked: a shape that is asked for reads what another one would not be.
-func TestParseAsked(t *testing.T) {
-	const at = "resourceTransformationMatrix.transformations"
-	for _, c := range []struct {
-		text  string
-		shape Shape
-		want  []string
-	}{
-		{"transformations: {cpu: {Strategy: Retain}, memory: {strategie: Retain}}", ShapeInput,
-			[]string{"form", "FieldValueNotSupported " + at + "[cpu].Strategy", "FieldValueNotSupported " + at + "[memory].strategie", "FieldValueRequired " + at + "[memory].strategy"}},
-		{"transformations: [cpu]", ShapeInput, []string{"form", "FieldValueTypeInvalid " + at}},
-		{"transformations: {cpu: {}}", ShapeList, []string{"form", "FieldValueTypeInvalid resources.transformations"}},
-		{"resources: {}", ShapeOutput, []string{"form", "FieldValueInvalid resources"}},
-	} {
-		_, _, err := Parse([]byte(c.text), c.shape)
-		if diff := cmp.Diff(c.want, faultsOf(err)); diff != "" {
-			t.Errorf("%s as %v: %v%s", c.text, c.shape, err, diff)
 		}
 	}
 }

@@ -312,23 +312,3 @@ func TestChooseAgainstSorting(t *testing.T) {
 		}
 	})
 }
-
-func TestTopKMillion(t *testing.T) {
-	if testing.Short() || testkit.RaceEnabled {
-		t.Skip("large")
-	}
-	const n = 1_000_000
-	scores := make([]float64, n)
-	for i := range scores {
-		scores[i] = float64(int64(i) * 7919 % n) // a permutation
-	}
-	got := vector.TopK(nil, scores, nil, 3, vector.TieLowest())
-	for place, r := range got {
-		if scores[r] != float64(n-1-place) {
-			t.Errorf("place %d has score %v", place, scores[r])
-		}
-	}
-	if r := vector.ArgMin(scores, nil, vector.TieSeeded(1)); r != 0 {
-		t.Errorf("ArgMin = %d", r)
-	}
-}

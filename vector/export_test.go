@@ -57,12 +57,6 @@ func isCode(c float32, x float64) bool {
 	return float64(c) <= x && (float64(next) > x || math.IsInf(x, 1))
 }
 
-// Code is what a matrix keeps besides x for Fit to read.
-func Code(x float64) float32 { return kernel.Floor32(x) }
-
-// IsCode is the definition of Code.
-func IsCode(c float32, x float64) bool { return isCode(c, x) }
-
 // NamesBuilt returns how many names n had to put into maps, beyond what it shares with
 // the names before.
 func NamesBuilt(n, before *Names) (built int) {

@@ -347,58 +347,6 @@ func vectorsOf(data []byte, n uint8) (a, b vec) {
 	return values[:cut], values[cut:]
 }
 
-// FuzzFit holds the laws of the scalar operations.
-func FuzzFit(f *testing.F) {
-	addVectors(f, func(data []byte) { f.Add(data, uint8(len(data)/16)) })
-	f.Add(testkit.BytesOf(vec{-2}), uint8(1)) // SetMax of a negative vector and none
-	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
-		a, b := vectorsOf(data, n)
-		checkFitLaws(t, a, b)
-
-		// LessEqual is an order on vectors without NaN, and SetMax an upper
-		// bound. Only elements that the shorter other lacks stay below it.
-		number := !slices.ContainsFunc(a, math.IsNaN)
-		if a.LessEqual(a) != number {
-			t.Errorf("%v.LessEqual(itself) = %v", a, !number)
-		}
-		if a.LessEqual(b) && b.LessEqual(a) {
-			for i := range max(len(a), len(b)) {
-				if a.Get(i) != b.Get(i) {
-					t.Errorf("%v and %v are at most each other", a, b)
-				}
-			}
-		}
-		if number && !slices.ContainsFunc(b, math.IsNaN) {
-			upper := a.Clone()
-			upper.SetMax(b)
-			if !a.LessEqual(upper) || len(a) <= len(b) && !b.LessEqual(upper) {
-				t.Errorf("%v SetMax %v = %v", a, b, upper)
-			}
-		}
-
-		// Whole numbers: Sub takes back what Add did, and Add commutes.
-		x, y := whole(a), whole(b)
-		sum, back := x.Clone(), vec(nil)
-		sum.Add(y)
-		back = sum.Clone()
-		back.Sub(y)
-		for i := range max(len(x), len(y)) {
-			if back.Get(i) != x.Get(i) {
-				t.Errorf("%v + %v - the same = %v", x, y, back)
-			}
-		}
-		other := y.Clone()
-		other.Add(x)
-		if !same(sum, other) {
-			t.Errorf("%v + %v = %v, or %v", x, y, sum, other)
-		}
-		if share, index := a.DominantResourceIndex(b); !(share >= 0) || (index >= 0) != (share > 0) ||
-			index >= 0 && a[index]/b[index] != share {
-			t.Errorf("%v.DominantResourceIndex(%v) = %v, %d", a, b, share, index)
-		}
-	})
-}
-
 // whole returns v with every element replaced by a whole number below 2^52.
 func whole(v vec) vec {
 	w := make(vec, len(v))

@@ -90,49 +90,6 @@ func TestMaskAgainstMap(t *testing.T) {
 	}
 }
 
-func TestMaskAlgebra(t *testing.T) {
-	for rows := range 130 {
-		a, b := rowMasks(rows)["some"], vector.NewMask(rows)
-		testkit.FillMask(testkit.Rand(uint64(rows)+1000), b.Words())
-		testkit.TrimMask(b.Words(), rows)
-		for _, op := range []struct {
-			name string
-			f    func(m, a, b *vector.Mask)
-			want func(a, b bool) bool
-		}{
-			{"And", (*vector.Mask).And, func(a, b bool) bool { return a && b }},
-			{"Or", (*vector.Mask).Or, func(a, b bool) bool { return a || b }},
-			{"AndNot", (*vector.Mask).AndNot, func(a, b bool) bool { return a && !b }},
-		} {
-			want := vector.NewMask(rows)
-			for r := range rows {
-				if op.want(a.Test(r), b.Test(r)) {
-					want.Set(r)
-				}
-			}
-			check := func(how string, got *vector.Mask) {
-				if !got.Equal(want) {
-					t.Errorf("%d rows: %s %s = %v, want %v", rows, op.name, how, members(got), members(want))
-				}
-			}
-			var fresh vector.Mask
-			op.f(&fresh, a, b)
-			check("into the zero mask", &fresh)
-			longer := vector.NewMask(500)
-			longer.SetAll()
-			op.f(longer, a, b)
-			check("into a longer mask", longer)
-			first, second := new(vector.Mask), new(vector.Mask)
-			first.CopyFrom(a)
-			op.f(first, first, b)
-			check("into the first operand", first)
-			second.CopyFrom(b)
-			op.f(second, a, second)
-			check("into the second operand", second)
-		}
-	}
-}
-
 func TestMaskResizeClears(t *testing.T) {
 	m := vector.NewMask(200)
 	m.SetAll()
@@ -146,50 +103,6 @@ func TestMaskResizeClears(t *testing.T) {
 			t.Errorf("Resize(%d) does not reuse the storage", rows)
 		}
 		m.SetAll()
-	}
-}
-
-func TestMaskCopyAndEqual(t *testing.T) {
-	a := maskOf(100, 0, 63, 64, 99)
-	var b vector.Mask
-	b.CopyFrom(a)
-	if !a.Equal(&b) || !b.Equal(a) || !a.Equal(a) {
-		t.Error("a copy is not equal")
-	}
-	b.Clear(99)
-	if a.Equal(&b) || !a.Test(99) {
-		t.Error("the copy shares bits, or Equal misses the last row")
-	}
-	if a.Equal(maskOf(101, 0, 63, 64, 99)) {
-		t.Error("masks of other length are equal")
-	}
-	a.CopyFrom(a)
-	if a.Count() != 4 {
-		t.Error("a copy onto itself changes the mask")
-	}
-}
-
-func TestMaskIteration(t *testing.T) {
-	m := maskOf(200, 3, 5, 70, 199)
-	var got []int
-	for r := range m.All() {
-		got = append(got, r)
-		if r == 70 {
-			break
-		}
-	}
-	if !slices.Equal(got, []int{3, 5, 70}) {
-		t.Errorf("broken off after %v", got)
-	}
-	got = nil
-	for r := range m.All() { // a change is seen from the next block on
-		got = append(got, r)
-		m.Clear(r)
-		m.Set(4)
-		m.Set(130)
-	}
-	if !slices.Equal(got, []int{3, 5, 70, 130, 199}) {
-		t.Errorf("with changes: %v", got)
 	}
 }
 
@@ -212,28 +125,5 @@ func TestMaskMillion(t *testing.T) {
 			t.Fatalf("row %d, want %d", r, next)
 		}
 		next += 7
-	}
-}
-
-func TestMaskFirst(t *testing.T) {
-	for _, c := range []struct {
-		rows int
-		set  []int
-		want int
-	}{
-		{0, nil, -1},
-		{1, nil, -1},
-		{1, []int{0}, 0},
-		{64, []int{63}, 63},
-		{65, []int{64}, 64},
-		{200, []int{199, 130, 131}, 130},
-	} {
-		m := vector.NewMask(c.rows)
-		for _, r := range c.set {
-			m.Set(r)
-		}
-		if got := m.First(); got != c.want {
-			t.Errorf("First of %v in %d rows = %d, want %d", c.set, c.rows, got, c.want)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package vector_test
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -145,38 +144,6 @@ func TestMatrixShapes(t *testing.T) {
 	}
 }
 
-func TestMatrixRows(t *testing.T) {
-	m := matrixOf(3, vec{1, 2, 3}, vec{4}, nil)
-	wantMatrix(t, "padded", m, [][]float64{{1, 2, 3}, {4, 0, 0}, {0, 0, 0}})
-	m.SetRow(0, vec{9})
-	wantMatrix(t, "a shorter vector overwrites with zeros", m, [][]float64{{9, 0, 0}, {4, 0, 0}, {0, 0, 0}})
-	if err := m.AddToRow(1, vec{1, 2}); err != nil {
-		t.Error(err)
-	}
-	if err := m.SubFromRow(2, vec{0, 0.5, 7}); err != nil {
-		t.Error(err)
-	}
-	if err := m.AddToRow(0, nil); err != nil {
-		t.Error(err)
-	}
-	wantMatrix(t, "added", m, [][]float64{{9, 0, 0}, {5, 2, 0}, {0, -0.5, -7}})
-	m.SetColumn(1, 0, []float64{nan, zero, inf})
-	wantMatrix(t, "column", m, [][]float64{{9, nan, 0}, {5, zero, 0}, {0, inf, -7}})
-	m.SetColumn(2, 0, m.Column(1))
-	wantMatrix(t, "column onto another", m, [][]float64{{9, nan, nan}, {5, zero, zero}, {0, inf, inf}})
-
-	dst := vec{7, 7, 7, 7}
-	if got := m.Row(dst, 2); !same(got, vec{0, inf, inf}) || &got[0] != &dst[0] || dst[3] != 7 {
-		t.Errorf("Row = %v in %v", got, dst)
-	}
-	if got := m.Row(nil, 1); !same(got, vec{5, zero, zero}) {
-		t.Errorf("Row = %v", got)
-	}
-	if got := m.At(2, 1); got != inf {
-		t.Errorf("At = %v", got)
-	}
-}
-
 func TestMatrixIntegralColumns(t *testing.T) {
 	schema := vector.NewSchema([]vector.SchemaColumn{
 		{Name: "memory"}, {Name: "gpu", Integral: true}, {Name: "share"}, {Name: "efa", Integral: true},
@@ -251,54 +218,6 @@ func TestMatrixAppendAndRemove(t *testing.T) {
 	}
 }
 
-func TestMatrixResize(t *testing.T) {
-	m := matrixOf(2, vec{1, 2}, vec{3, 4}, vec{5, 6})
-	want := [][]float64{{1, 2}, {3, 4}, {5, 6}}
-	for _, rows := range []int{2, 3, 0, 3, 64, 65, 1, 600, 600, 5} {
-		m.SetColumn(0, 0, slices.Repeat([]float64{9}, m.Rows()))
-		for _, row := range want {
-			row[0] = 9
-		}
-		stride := m.Stride()
-		m.Resize(rows)
-		for len(want) < rows {
-			want = append(want, make([]float64, 2))
-		}
-		want = want[:rows]
-		wantMatrix(t, fmt.Sprint("resized to ", rows), m, want)
-		if m.Stride() < stride {
-			t.Errorf("Resize(%d) shrank the storage", rows)
-		}
-	}
-}
-
-func TestMatrixReset(t *testing.T) {
-	m := matrixOf(3, vec{1, nan, 3}, vec{inf, 5, 6})
-	first := &m.Column(0)[0]
-	for _, shape := range [][2]int{{1, 2}, {2, 3}, {0, 3}, {64, 3}, {2, 0}, {192, 1}} {
-		m.Reset(none, shape[0], shape[1])
-		want := make([][]float64, shape[0])
-		for i := range want {
-			want[i] = make([]float64, shape[1])
-		}
-		wantMatrix(t, fmt.Sprint("reset to ", shape), m, want)
-		for j := range shape[1] {
-			if !m.Tame(j) {
-				t.Errorf("reset to %v: column %d is not tame", shape, j)
-			}
-			m.SetColumn(j, 0, slices.Repeat([]float64{nan}, shape[0]))
-		}
-		if shape[0] > 0 && shape[1] > 0 && &m.Column(0)[0] != first {
-			t.Errorf("reset to %v moved the storage", shape)
-		}
-	}
-	schema := columns("a", "b")
-	m.Reset(schema, 1, 2)
-	if m.Schema() != schema {
-		t.Error("Reset does not take the schema")
-	}
-}
-
 func TestMatrixWiden(t *testing.T) {
 	two, four := columns("a", "b"), columns("a", "b", "c", "d")
 	m := vector.NewMatrix(two, 70, 2)
@@ -363,21 +282,6 @@ func TestMatrixSlice(t *testing.T) {
 		c.CopyFrom(v)
 		wantMatrix(t, "copy of a view", &c, contents(v))
 		m.SetRow(131, vec{5, 5})
-	}
-}
-
-func TestTame(t *testing.T) {
-	for _, c := range []struct {
-		x    float64
-		want bool
-	}{
-		{0, true}, {1, true}, {1e12, true}, {0x1p-500, true}, {0x1.fffffffffffffp499, true},
-		{0x1.fffffffffffffp-501, false}, {0x1p500, false}, {tiny, false}, {0x1p-1022, false}, {large, false},
-		{inf, false}, {nan, false}, {-nan, false},
-	} {
-		if vector.Tame(c.x) != c.want || vector.Tame(-c.x) != c.want {
-			t.Errorf("tame(±%v) = %v, want %v", c.x, !c.want, c.want)
-		}
 	}
 }
 
@@ -572,43 +476,6 @@ func TestMatrixCopyFrom(t *testing.T) {
 	wantMatrix(t, "copy of a copy", &chain, contents(src))
 	if rows, all := chain.Changed(nil, since); all || !slices.Equal(rows, []int32{2}) {
 		t.Errorf("copy of a copy: Changed = %v, %v", rows, all)
-	}
-}
-
-func TestMatrixCopyIsDeep(t *testing.T) {
-	src := matrixOf(1, vec{1})
-	var dst vector.Matrix
-	dst.CopyFrom(src)
-	src.SetRow(0, vec{2})
-	if dst.At(0, 0) != 1 {
-		t.Error("the copy shares elements")
-	}
-	dst.SetRow(0, vec{math.Pi})
-	if src.At(0, 0) != 2 {
-		t.Error("the copy shares elements")
-	}
-}
-
-func TestMatrixMillionRows(t *testing.T) {
-	if testing.Short() || testkit.RaceEnabled {
-		t.Skip("large")
-	}
-	const n = 1_000_000
-	m := vector.NewMatrix(none, n, 2)
-	column := make([]float64, n)
-	for i := range column {
-		column[i] = float64(i)
-	}
-	m.SetColumn(1, 0, column)
-	m.AppendRow(vec{1, 2})
-	m.RemoveRow(0)
-	if m.Rows() != n || m.At(0, 1) != 2 || m.At(n-1, 1) != n-1 {
-		t.Error("wrong rows")
-	}
-	var got vector.Mask
-	vector.Fit(&got, m, vec{0, n - 2})
-	if !slices.Equal(members(&got), []int{n - 2, n - 1}) {
-		t.Errorf("Fit = %v", members(&got))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -53,20 +52,6 @@ func TestOverlayMarksNest(t *testing.T) {
 	wantMatrix(t, "rolled back to the start", m, start)
 }
 
-// Adding and subtracting again would not bring the old bits back.
-func TestOverlayRestoresBits(t *testing.T) {
-	src := matrixOf(3, vec{0.1, zero, 1e300})
-	want := contents(src)
-	o := vector.NewOverlay(src)
-	for range 100 {
-		if err := o.AddToRow(0, vec{0.7, 0.3, 1e306}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	o.Rollback(vector.Mark{})
-	wantMatrix(t, "rolled back", o.Matrix(), want)
-}
-
 func TestOverlayChanges(t *testing.T) {
 	src := matrixOf(1, vec{1}, vec{2}, vec{3})
 	o := vector.NewOverlay(src)
@@ -102,20 +87,6 @@ func TestOverlayChanges(t *testing.T) {
 	}
 }
 
-// A value that was rolled back does not spoil the tame flags beyond a Reset.
-func TestOverlayTameAgain(t *testing.T) {
-	src := matrixOf(1, vec{1}, vec{2})
-	o := vector.NewOverlay(src)
-	o.SetRow(0, vec{nan})
-	if o.Matrix().Tame(0) {
-		t.Error("NaN is tame")
-	}
-	o.Reset(src)
-	if !o.Matrix().Tame(0) {
-		t.Error("not tame after Reset")
-	}
-}
-
 func TestOverlayRefusal(t *testing.T) {
 	src := vector.NewMatrix(columns("gpu"), 2, 1)
 	o := vector.NewOverlay(src)
@@ -143,18 +114,4 @@ func TestOverlayOfView(t *testing.T) {
 	src.SetRow(71, vec{5})
 	o.Reset(src.Slice(64, 100))
 	wantMatrix(t, "Reset", o.Matrix(), contents(src)[64:])
-}
-
-func TestOverlayLongHistory(t *testing.T) {
-	const rows = 300
-	src := vector.NewMatrix(none, rows, 3)
-	o := vector.NewOverlay(src)
-	r := testkit.Rand(1)
-	for range 5 * vector.ChangeLogSize {
-		o.SetRow(r.IntN(rows), vec{r.Float64(), r.Float64(), 1})
-	}
-	o.Rollback(vector.Mark{})
-	wantMatrix(t, "rolled back", o.Matrix(), contents(src))
-	o.Reset(src)
-	wantMatrix(t, "reset", o.Matrix(), contents(src))
 }

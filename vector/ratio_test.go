@@ -93,44 +93,6 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-// Quotients close to a rounding boundary are where a multiplication by the
-// reciprocal goes wrong. Here the exact quotient lies next to the midpoint of
-// two floats, or next to a whole number.
-func TestRatiosNearTheEdge(t *testing.T) {
-	r := testkit.Rand(1)
-	testkit.EachImpl(t, func(t *testing.T) {
-		const rows = 1024
-		m := vector.NewMatrix(none, rows, 1)
-		column, sums, shares, copies := make([]float64, rows), make([]float64, rows), make([]float64, rows), make([]int64, rows)
-		for range 200 {
-			total := math.Ldexp(1+r.Float64(), r.IntN(900)-450)
-			for i := range column {
-				// (k + 1/2 or 0 or 1) ulp of the quotient, times total.
-				q := math.Ldexp(1+r.Float64(), r.IntN(40))
-				if r.IntN(2) == 0 {
-					q = math.Floor(q)
-				}
-				x := q * total
-				for range r.IntN(3) {
-					x = math.Nextafter(x, []float64{0, inf}[r.IntN(2)])
-				}
-				column[i] = x
-			}
-			m.SetColumn(0, 0, column)
-			request := vec{total}
-			vector.NormalizedSum(sums, m, request)
-			vector.DominantResource(shares, m, request)
-			vector.Copies(copies, m, request)
-			for i, x := range column {
-				q := x / total
-				if sums[i] != q || shares[i] != q || copies[i] != int64(math.Floor(q)) {
-					t.Fatalf("%v/%v: sum %v, share %v, copies %d, want %v", x, total, sums[i], shares[i], copies[i], q)
-				}
-			}
-		}
-	})
-}
-
 // The kernels agree before and after a column stops being tame.
 func TestRatiosAcrossTame(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
@@ -218,22 +180,4 @@ func TestWeightedSumWorked(t *testing.T) {
 			t.Errorf("weights %v: %v, want %v", c.weights, dst, c.want)
 		}
 	}
-}
-
-// A product is rounded before it is added: no fused multiply-add.
-func TestWeightedSumIsNotFused(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		x := 1 + 0x1p-30 // x*x needs more than 53 bits
-		m := vector.NewMatrix(none, 64, 2)
-		for i := range 64 {
-			m.SetRow(i, vec{-(x * x), x})
-		}
-		dst := make([]float64, 64)
-		vector.WeightedSum(dst, m, vec{1, x})
-		for i, got := range dst {
-			if got != 0 {
-				t.Fatalf("row %d: %v, want 0", i, got)
-			}
-		}
-	})
 }

@@ -3,7 +3,6 @@ package vectormap
 import (
 	"math"
 	"math/big"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -193,34 +192,4 @@ func FuzzQuantityAmount(f *testing.F) {
 		}
 		checkAgainstGolden(t, *q)
 	})
-}
-
-func FuzzQuantityText(f *testing.F) {
-	for _, s := range []string{"1", "1.5Gi", "0.1Ki", "12e6", "1e-3", "128974848000m", "9007199254740991.5", "1n", "0.0000000001"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		// Longer exponents make the parser itself, and the golden model, slow.
-		if at := strings.IndexAny(s, "eE"); at >= 0 && len(s)-at > 4 {
-			return
-		}
-		if q, err := resource.ParseQuantity(s); err == nil {
-			checkAgainstGolden(t, q)
-		}
-	})
-}
-
-func TestThousandths(t *testing.T) {
-	for _, c := range []struct {
-		x    float64
-		k    float64
-		okay bool
-	}{
-		{0, 0, true}, {0.5, 500, true}, {0.3, 300, true}, {1.001, 1001, true}, {-0.25, -250, true}, {0.30000000000000004, 300, false},
-		{0.0005, 1, false}, {1 << 40, 0, false}, {1<<40 - 0.5, (1<<40)*1000 - 500, true},
-	} {
-		if k, ok := thousandths(c.x); ok != c.okay || ok && k != c.k {
-			t.Errorf("thousandths(%v) = %v, %t", c.x, k, ok)
-		}
-	}
 }

@@ -358,57 +358,6 @@ func facts(m *ResourceVectorMap) (facts []string) {
 	return facts
 }
 
-// Options that come with each name make the map that they make at once.
-func TestExtendInStepsWithOptions(t *testing.T) {
-	r := testkit.Rand(2)
-	pool := names("nvidia.com/gpu", "a.io/a", "b.io/b", "c.io/c", "mig-1g.5gb", "x y", "z")
-	option := func(kind int, name string) (opts []Option) {
-		switch kind {
-		case 1:
-			opts = append(opts, Milli(name))
-		case 2:
-			opts = append(opts, Literal(UnitByte, name))
-		case 3:
-			opts = append(opts, Milli(name), Milli("never.io/"+name[:1]))
-		}
-		return opts
-	}
-	for range 300 {
-		kinds := make([]int, len(pool))
-		var all []Option
-		for i, name := range pool {
-			switch kinds[i] = r.IntN(4); name {
-			case "x y": // can be nothing else
-				kinds[i] = 2
-			case "nvidia.com/gpu": // is of every map
-				kinds[i] = 0
-			}
-			all = append(all, option(kinds[i], name)...)
-		}
-		whole, steps := must(t, pool, all...), must(t, nil)
-		for _, i := range r.Perm(len(pool)) {
-			next, err := steps.Extend(pool[i:i+1], option(kinds[i], pool[i])...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps = next
-		}
-		if got, want := facts(steps), facts(whole); !slices.Equal(got, want) {
-			t.Fatalf("in steps:\n%q\nat once:\n%q", got, want)
-		}
-		for _, like := range []*ResourceVectorMap{must(t, pool, Like(steps)), must(t, pool, Like(must(t, nil, Like(steps))))} {
-			if got, want := withoutNotes(facts(like)), withoutNotes(facts(whole)); !slices.Equal(got, want) {
-				t.Fatalf("like:\n%q\nwant\n%q", got, want)
-			}
-		}
-	}
-}
-
-// withoutNotes leaves the facts about indices.
-func withoutNotes(facts []string) []string {
-	return slices.DeleteFunc(facts, func(s string) bool { return strings.Contains(s, "never.io") })
-}
-
 // What an option says of a name is held against what earlier ones said.
 func TestExtendAgainstEarlierOptions(t *testing.T) {
 	const literalAndMilli = "is a literal with a unit of its own and declared Milli"
@@ -454,27 +403,6 @@ func TestZeroBuilder(t *testing.T) {
 	if m, err := new(Builder).Build(); err != nil || !m.Equal(must(t, nil)) {
 		t.Errorf("%v, %v", m, err)
 	}
-}
-
-// One Extend takes as many steps for a wide map as for a narrow one; what it copies
-// is in few pieces.
-func TestExtendAllocations(t *testing.T) {
-	all := func(opts func(...string) []Option) {
-		count := func(columns int) float64 {
-			m := must(t, manyNames(columns), opts(manyNames(columns)...)...)
-			return testing.AllocsPerRun(10, func() {
-				if _, err := m.Extend(names("new.io/new"), opts("new.io/new")...); err != nil {
-					t.Fatal(err)
-				}
-			})
-		}
-		if few, many := count(10), count(1000); many > few+10 {
-			t.Errorf("%v allocations for 10 columns, %v for 1,000", few, many)
-		}
-	}
-	all(func(...string) []Option { return nil })
-	all(func(names ...string) []Option { return []Option{Milli(names...)} })
-	all(func(names ...string) []Option { return []Option{Literal(UnitByte, names...)} })
 }
 
 func manyNames(n int) []string {

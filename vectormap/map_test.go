@@ -58,36 +58,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestIndex(t *testing.T) {
-	m := must(t, names("cpu", "memory", "nvidia.com/gpu"))
-	if m.Len() != 4 {
-		t.Errorf("Len = %d, want 4", m.Len())
-	}
-	for name, want := range map[string]int{"cpu": CPU, "memory": Memory, "gpu": GPU, "nvidia.com/gpu": GPU, "pods": Pods} {
-		if got, ok := m.Index(name); !ok || got != want {
-			t.Errorf("Index(%s) = %d, %t; want %d", name, got, ok, want)
-		}
-	}
-	// A vendor that is not in the map is not found, even if it would be folded.
-	for _, name := range names("amd.com/gpu", "", "CPU", "nvidia.com/gpu.shared") {
-		if i, ok := m.Index(name); ok {
-			t.Errorf("Index(%q) = %d, want none", name, i)
-		}
-	}
-	var all []string
-	for i, name := range m.All() {
-		if name != m.Name(i) {
-			t.Errorf("All yields %s for index %d", name, i)
-		}
-		if all = append(all, name); len(all) == 3 {
-			break
-		}
-	}
-	if !slices.Equal(all, names("cpu", "memory", "gpu")) {
-		t.Errorf("All = %v", all)
-	}
-}
-
 func TestOriginals(t *testing.T) {
 	m := must(t, names("nvidia.com/gpu", "amd.com/gpu"), FoldVendors())
 	for range 2 {
@@ -273,50 +243,6 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-func TestFolds(t *testing.T) {
-	all := names("gpu", "nvidia.com/gpu", "amd.com/gpu", "cpu", "nvidia.com/gpumem")
-	for _, c := range []struct {
-		what string
-		m    *ResourceVectorMap
-		want []bool
-	}{
-		{"default, no vendor present", must(t, nil), []bool{true, true, true, false, false}},
-		{"NoFold", must(t, names("nvidia.com/gpu"), NoFold()), []bool{false, false, false, false, false}},
-		{"own table", must(t, nil, WithNormalizer(ExactNormalizer{"nvidia.com/gpumem": "cpu", "a": "a"})), []bool{false, false, false, true, true}},
-		{"suffix", must(t, nil, WithNormalizer(SuffixNormalizer{})), []bool{true, true, true, false, false}},
-		{"literal", must(t, nil, Literal(UnitWhole, "nvidia.com/gpu")), []bool{true, false, true, false, false}},
-	} {
-		for i, name := range all {
-			if got := c.m.Folds(name); got != c.want[i] {
-				t.Errorf("%s: Folds(%s) = %t", c.what, name, got)
-			}
-		}
-	}
-}
-
-func TestIsGPU(t *testing.T) {
-	all := names("nvidia.com/gpu", "nvidia.com/vgpu", "nvidia.com/mig-1g.5gb")
-	for _, c := range []struct {
-		m    *ResourceVectorMap
-		want []string
-	}{
-		{must(t, all), names("gpu")},
-		{must(t, all, NoFold()), names("gpu", "nvidia.com/gpu")},
-		{must(t, all, NoFold(), WithNormalizer(SuffixNormalizer{})), names("gpu", "nvidia.com/gpu", "nvidia.com/vgpu")},
-		{must(t, nil, Literal(UnitWhole, "nvidia.com/gpu")), names("gpu")},
-	} {
-		var got []string
-		for i, name := range c.m.All() {
-			if c.m.IsGPU(i) {
-				got = append(got, name)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%v: %v", c.m, got)
-		}
-	}
-}
-
 func TestEqual(t *testing.T) {
 	base := func() []string { return names("nvidia.com/gpu", "efa") }
 	m := must(t, base())
@@ -472,48 +398,4 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-func FuzzText(f *testing.F) {
-	f.Add("a", "nvidia.com/gpu", "card:x", uint8(0))
-	f.Add("b=whole", "a(b)", `literal:"b"=whole`, uint8(5))
-	f.Fuzz(func(t *testing.T, a, b, literal string, kind uint8) {
-		build := func(kind uint8) *ResourceVectorMap {
-			opts := []Option{NoFold(), Literal(Unit(kind&3), literal)}
-			if kind&4 != 0 {
-				opts = opts[1:]
-			}
-			if kind&8 != 0 {
-				opts = append(opts, Milli(a))
-			}
-			m, err := New(names(a, b), opts...)
-			if err != nil {
-				return nil
-			}
-			return m
-		}
-		m := build(kind)
-		if m == nil {
-			return
-		}
-		for other := range uint8(16) {
-			if o := build(other); o != nil && (o.String() == m.String()) != sameColumns(m, o) {
-				t.Errorf("text %q, %q", m, o)
-			}
-		}
-	})
-}
-
-// sameColumns is Equal by definition.
-func sameColumns(a, b *ResourceVectorMap) bool {
-	if a.Len() != b.Len() {
-		return false
-	}
-	for i := range a.Len() {
-		if a.Name(i) != b.Name(i) || a.Unit(i) != b.Unit(i) || a.IsLiteral(i) != b.IsLiteral(i) ||
-			!slices.Equal(a.Originals(i), b.Originals(i)) {
-			return false
-		}
-	}
-	return true
 }

@@ -60,37 +60,6 @@ func TestParseMIGFaults(t *testing.T) {
 	}
 }
 
-func FuzzParseMIG(f *testing.F) {
-	for _, s := range names("1g.5gb", "nvidia.com/mig-1c.3g.20gb.me.all.shared", "mig-1g.5gb111", "1g.24gb-me", "") {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		p, shared, err := ParseMIG(name)
-		if err != nil {
-			if p != (MIGProfile{}) || shared {
-				t.Errorf("%q: a value with an error", name)
-			}
-			return
-		}
-		if p.G < 1 || p.G > 9999 || p.C < 0 || p.C > p.G || p.MemGB < 1 || p.MemGB > 9999 {
-			t.Errorf("%q: %+v", name, p)
-		}
-		for _, text := range names(p.String(), string(p.ResourceName()), "mig-"+p.String()) {
-			if again, shared, err := ParseMIG(text); again != p || shared || err != nil {
-				t.Errorf("%q: %q parses as %+v, %t, %v", name, text, again, shared, err)
-			}
-		}
-		// The whole name is accounted for: nothing but prefix, spelling and .shared was lost.
-		rest := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(name, "nvidia.com/"), "mig-"), "nvidia.com/mig-")
-		if shared {
-			rest = strings.TrimSuffix(rest, ".shared")
-		}
-		if strings.ReplaceAll(rest, "+", ".") != strings.ReplaceAll(p.String(), "+", ".") {
-			t.Errorf("%q is %v", name, p)
-		}
-	})
-}
-
 func TestMIGSlices(t *testing.T) {
 	const g1, g2, g7 = "nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb", "nvidia.com/mig-7g.40gb"
 	w1 := must(t, names("nvidia.com/gpu", g1, g2, g7))

@@ -80,21 +80,6 @@ func TestSeedExample(t *testing.T) {
 	}
 }
 
-// TestSharesNeedMilli: 1.2 GPUs hold 0.4 three times, but not in whole units.
-func TestSharesNeedMilli(t *testing.T) {
-	for _, c := range []struct {
-		opts []Option
-		want int64
-	}{{nil, 2}, {[]Option{Milli("gpu")}, 3}} {
-		m := must(t, nil, c.opts...)
-		free, _ := (&Resource{GPUs: 1.2}).ToVector(nil, m)
-		request, _ := (&Resource{GPUs: 0.4}).ToVector(nil, m)
-		if got := request.CopiesFit(free); got != c.want {
-			t.Errorf("%v: %d copies, want %d", m, got, c.want)
-		}
-	}
-}
-
 func TestResourceFaults(t *testing.T) {
 	whole, milli := structMaps(t)
 	nan := math.NaN()
@@ -129,30 +114,6 @@ func TestResourceFaults(t *testing.T) {
 	} {
 		if err := r.FromVector(c.m, c.v); !errors.Is(err, c.is) || r.MilliCPU != 7 || len(r.Scalars) != 1 {
 			t.Errorf("%v: %v, %+v", c.v, err, r)
-		}
-	}
-}
-
-func TestRequirementsToVector(t *testing.T) {
-	whole, milli := structMaps(t)
-	for _, c := range []struct {
-		count         int64
-		portion       float64
-		whole, thousd float64
-	}{
-		{0, 0, 0, 0}, {1, 1, 1, 1000}, {8, 1, 8, 8000}, {1, 0.5, 0.5, 500}, {2, 0.5, 1, 1000},
-		{3, 0.33, 0.99, 990}, {3, 0.07, 0.21, 210}, {2, 0, 0, 0}, // two devices, by GPU memory
-		// Two decimals, half away from zero, as written.
-		{1, 0.125, 0.13, 130}, {1, 0.335, 0.34, 340}, {1, 0.285, 0.29, 290}, {1, 0.615, 0.62, 620},
-		{1, 0.284999, 0.28, 280}, {1, 0.005, 0.01, 10}, {1, 0.994, 0.99, 990}, {1, 0.995, 1, 1000}, {1, 0.9, 0.9, 900},
-	} {
-		r := ResourceRequirements{MilliCPU: 100, Memory: 1e9, GPUCount: c.count, GPUPortion: c.portion, GPUMemory: 2e9,
-			Scalars: amounts{"efa": 1, "pods": 1}, MIG: amounts{mig1: 2}}
-		if v, err := r.ToVector(nil, whole); err != nil || !slices.Equal(v, vec{100, 1e9, c.whole, 1, 1, 2e9, 2}) {
-			t.Errorf("%d x %v: %v, %v", c.count, c.portion, v, err)
-		}
-		if v, err := r.ToVector(nil, milli); err != nil || v[GPU] != c.thousd {
-			t.Errorf("%d x %v in thousandths: %v, %v", c.count, c.portion, v, err)
 		}
 	}
 }
@@ -379,36 +340,6 @@ func FuzzStructRoundTrip(f *testing.F) {
 			}
 			if again, err := q.ToVector(nil, m); err != nil || !slices.Equal(again, v) {
 				t.Errorf("%+v of %v: %v, %v", q, v, again, err)
-			}
-		}
-	})
-}
-
-func FuzzRequirementsPortion(f *testing.F) {
-	f.Add(int64(3), 0.335)
-	f.Add(int64(1), 0.005)
-	whole, milli := structMaps(f)
-	f.Fuzz(func(t *testing.T, count int64, portion float64) {
-		r := ResourceRequirements{GPUCount: count, GPUPortion: portion}
-		v, err := r.ToVector(nil, whole)
-		if err != nil {
-			return
-		}
-		k, err := r.ToVector(nil, milli)
-		if err != nil || v[GPU] != k[GPU]/1000 || k[GPU] != math.Trunc(k[GPU]) {
-			t.Fatalf("%+v: %v and %v, %v", r, v[GPU], k, err)
-		}
-		if off := math.Abs(v[GPU] - float64(count)*portion); off > float64(count)*0.0050001 {
-			t.Errorf("%+v is %v, off by %v", r, v[GPU], off)
-		}
-		if portion > 0 && count > 0 && v[GPU] == 0 {
-			t.Errorf("%+v vanished", r)
-		}
-		// The same requirements come back when the count is kept.
-		kept := ResourceRequirements{GPUCount: count}
-		if count > 0 && v[GPU] > 0 {
-			if err := kept.FromVectorInto(whole, v); err != nil || kept.GPUCount != count {
-				t.Errorf("%+v came back as %+v, %v", r, kept, err)
 			}
 		}
 	})
