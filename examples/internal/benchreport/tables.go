@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,10 +116,14 @@ func times(ratio float64, quoted bool) string {
 }
 
 // sizeTable compares one implementation with the row loop: a line for each operation, a
-// column for each number of nodes.
+// column for each number of nodes. Of many, those that stand in a table of their own or
+// between two others are left out.
 func sizeTable(b *strings.Builder, title, key string, rows []row, impl string, quote quoting) {
 	sizes := distinct(rows, "nodes")
 	slices.SortFunc(sizes, func(x, y string) int { return cmp.Or(len(x)-len(y), cmp.Compare(x, y)) })
+	if len(sizes) > 5 {
+		sizes = slices.DeleteFunc(sizes, func(size string) bool { return size == "100" || size == "500" || size == "5000" })
+	}
 	names := []string{key}
 	for _, size := range sizes {
 		n, _ := strconv.Atoi(size)
@@ -284,6 +289,9 @@ func formTable(b *strings.Builder, title string, rows []row) {
 	}
 	header(b, title, names...)
 	for _, name := range distinct(rows, "case") {
+		if between.MatchString(name) {
+			continue
+		}
 		line, allocated := []string{name}, []string(nil)
 		for _, form := range forms {
 			var found row
@@ -301,6 +309,9 @@ func formTable(b *strings.Builder, title string, rows []row) {
 	}
 	b.WriteByte('\n')
 }
+
+// between matches the cases between those with one, five and ten custom resources.
+var between = regexp.MustCompile(`^custom-[2-46-9]\b`)
 
 // callTable lists the time per call by size, one line for each value of key.
 func callTable(b *strings.Builder, title string, rows []row, key string) {
