@@ -43,7 +43,7 @@ func BenchmarkSpreadRatio(b *testing.B) {
 func benchmarkSpread(b *testing.B, spread gang.Spread) {
 	free := vector.NewMatrix(vector.Schema{}, spreadNodes, packCols)
 	requests := vector.NewMatrix(vector.Schema{}, spreadMembers, packCols)
-	member := vector.ResourceVector{4, 32, 0, 0, 1}
+	member := vector.ResourceVector{4, 32, 0, 0, 1, 0, 0, 0}
 	for row := range spreadNodes {
 		v := vector.ResourceVector{64, 512, 0, 0, 0}
 		if row%20 == 0 {
