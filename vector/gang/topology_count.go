@@ -33,6 +33,12 @@ type placing struct {
 	tailed   int              // the finest level where it is
 	choice   chooser
 
+	spread      *spread
+	spreadLevel int     // the level whose domains are the sets of the Spread; noLevel for rows and without
+	rooms       []int64 // per domain of that level: how many pods it takes
+	setOf       []int32 // per domain: its set; scratch
+	homes       []int32 // per set: its domain; scratch
+
 	rowPods       []int32 // per row: places
 	rowWithLeader []int32 // per row: places with the leader placed; noPlace when it does not fit
 
@@ -51,7 +57,7 @@ type placing struct {
 	order    [][]int32   // per level: its domains in order, as far as they are needed
 	chosen   []picked    // domains
 	children []int32     // of all chosen
-	picks    [][]picked  // per level, see spread
+	picks    [][]picked  // per level, see fill
 	counts   []rowCount  // the result
 	domained vector.Mask // selected rows that are in a domain
 
@@ -95,8 +101,9 @@ func (s *placing) countRows(level int) {
 	} else if s.tail > 0 { // rows know no slices
 		copy(s.podsWithExtra, s.pods)
 	}
-	if !s.unsliced {
+	if !s.unsliced || s.limited(level) {
 		for _, d := range s.order[level] {
+			s.limit(d, level)
 			s.countWhole(d, level)
 		}
 	}
@@ -109,6 +116,11 @@ func (s *placing) addRows(copies []int64, lo int, at []int32) {
 			if !isSelected(s.selected, lo+i) {
 				copies[i] = 0
 			}
+		}
+	}
+	if s.spread.on {
+		for i, n := range copies {
+			copies[i] = min(n, s.roomOn(lo+i))
 		}
 	}
 	addPlaces(s.pods, s.rowPods[lo:][:len(copies)], copies, at[:len(copies)])
@@ -173,7 +185,7 @@ func (s *placing) countTileWithLeader(out []int32, lo int) {
 	for w, word := range words {
 		for ; word != 0; word &= word - 1 {
 			if i := w*kernel.Block + bits.TrailingZeros64(word); i < len(out) {
-				out[i] = int32(min(copies[i], mostPlaces))
+				out[i] = s.withLeaderOn(lo+i, copies[i])
 			}
 		}
 	}
@@ -227,7 +239,19 @@ func (s *placing) placesWithLeader(r int) int32 {
 	if !isSelected(s.selected, r) || !fitsRow(s.free, r, s.leader) {
 		return noPlace
 	}
-	return int32(s.counter.withLeader(s.free, r, s.leader))
+	return s.withLeaderOn(r, s.counter.withLeader(s.free, r, s.leader))
+}
+
+// withLeaderOn returns the places of a row that holds so many copies next to the leader.
+func (s *placing) withLeaderOn(r int, copies int64) int32 {
+	if s.spread.on {
+		room := s.roomOn(r)
+		if room == 0 {
+			return noPlace
+		}
+		copies = min(copies, room-1)
+	}
+	return int32(min(copies, mostPlaces))
 }
 
 // ordered brings the domains down to a level into their order, the one by path. It is made
@@ -273,6 +297,7 @@ func (s *placing) sum(d int32, level int) {
 	if s.hasExtra {
 		s.sumWithExtra(d, level, above)
 	}
+	s.limit(d, level)
 	if !above {
 		s.countWhole(d, level)
 	}
@@ -344,14 +369,19 @@ func (s *placing) countBelow(d int32, level int) {
 		}
 		return
 	}
-	if level == s.counted {
-		return
+	if level > s.counted {
+		s.countFinest(d, level)
 	}
+}
+
+// countFinest counts a finest domain from its rows.
+func (s *placing) countFinest(d int32, level int) {
 	s.pods[d] = 0
 	for _, r := range s.t.domains[d].children {
 		s.pods[d] += int64(s.rowPods[r])
 	}
 	s.sumRowsWithExtra(d)
+	s.limit(d, level)
 	s.countWhole(d, level)
 }
 

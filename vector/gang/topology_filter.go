@@ -23,7 +23,7 @@ import (
 // for each victim the ones that go from its row.
 func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, rows *vector.Mask, t *Topology, request TopologyRequest, victims iter.Seq2[int, vector.ResourceVector]) (TopologyPlacement, error) {
 	s := &p.topology
-	if err := s.take(o.Matrix(), rows, t, &request); err != nil {
+	if err := s.take(o.Matrix(), rows, t, &request, &p.spread); err != nil {
 		return TopologyPlacement{}, err
 	}
 	if s.self != s { // not so yet, or p is a copy
@@ -162,7 +162,7 @@ func (s *placing) allSuffice() bool {
 // gang fits now. It climbs only as long as something has changed: a victim often makes no
 // place, and a place often no slice.
 func (s *placing) recount(row int) bool {
-	places := int32(s.counter.on(s.free, row))
+	places := int32(min(s.counter.on(s.free, row), s.roomOn(row)))
 	changed := places - s.rowPods[row]
 	s.rowPods[row] = places
 	changedWithExtra := false
@@ -190,6 +190,9 @@ func (s *placing) recount(row int) bool {
 // domain has changed, and whether it has with the extra.
 func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow int64, changedWithExtra bool) {
 	finest := level == len(s.t.levels)-1
+	if s.limited(level) {
+		return s.renewLimited(d, level, finest)
+	}
 	if !finest && level >= s.sliced {
 		pods = have
 	}
@@ -212,4 +215,17 @@ func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow 
 	}
 	changedWithExtra = s.hasExtra && (s.haveWithExtra[d] != oldWithExtra || s.podsWithExtra[d] != oldPods)
 	return pods, s.have[d] - oldHave, changedWithExtra
+}
+
+// renewLimited is renew for a domain that takes only so many pods. What it had without that
+// limit is not kept, so its children are added up again.
+func (s *placing) renewLimited(d int32, level int, finest bool) (podsNow, haveNow int64, changedWithExtra bool) {
+	pods, have, podsWithExtra, haveWithExtra := s.pods[d], s.have[d], s.podsWithExtra[d], s.haveWithExtra[d]
+	if finest {
+		s.countFinest(d, level)
+	} else {
+		s.sum(d, level)
+	}
+	changedWithExtra = s.hasExtra && (s.haveWithExtra[d] != haveWithExtra || s.podsWithExtra[d] != podsWithExtra)
+	return s.pods[d] - pods, s.have[d] - have, changedWithExtra
 }

@@ -97,17 +97,23 @@ type TopologyPlacement struct {
 // gang: of these the one with the fewest places, then the first. The last slice goes by the
 // same rule where it is smaller than the others.
 //
+// With a [Spread] a row or a domain has no more places than its set takes. The sets have to be
+// rows, or domains of one level, such as [Topology.Domains] returns. Then from that level on the
+// children of each domain are searched by themselves; without a level in the request the search
+// begins there.
+//
 // The answer is exact: without a placement there is none. Equal inputs give equal
 // placements, in whatever order the rows stand, as long as the rows of a domain have
 // different names. Rows that t does not have are in no domain.
 //
 // The slices of dst are reused for the answer. The options of p do not matter. The error
-// says which level is unknown, which size or count is impossible, or that t has more
-// rows than free; it wraps [vector.ErrShape]. PlaceTopology panics when a request is longer
-// than free is wide, or the mask has another length.
+// says which level is unknown, which size or count is impossible, that the sets of a Spread
+// are neither rows nor domains of a level, that it has a Skew, or that t has more rows than
+// free; it wraps [vector.ErrShape]. PlaceTopology panics when a request is longer than free is
+// wide, or the mask has another length.
 func (p *Packer) PlaceTopology(dst TopologyPlacement, free *vector.Matrix, rows *vector.Mask, t *Topology, request TopologyRequest) (TopologyPlacement, error) {
 	s := &p.topology
-	if err := s.take(free, rows, t, &request); err != nil {
+	if err := s.take(free, rows, t, &request, &p.spread); err != nil {
 		return TopologyPlacement{}, err
 	}
 	answer := s.place(dst)
@@ -116,12 +122,15 @@ func (p *Packer) PlaceTopology(dst TopologyPlacement, free *vector.Matrix, rows 
 }
 
 // take checks and takes the operands.
-func (s *placing) take(free *vector.Matrix, rows *vector.Mask, t *Topology, request *TopologyRequest) error {
+func (s *placing) take(free *vector.Matrix, rows *vector.Mask, t *Topology, request *TopologyRequest, spread *spread) error {
 	checkVector(free, request.Request)
 	checkVector(free, request.Leader)
 	s.free, s.t, s.selected = free, t, selection(rows, free.Rows())
 	if t.Rows() > free.Rows() {
 		return topologyError("%d rows, but the matrix has %d", t.Rows(), free.Rows())
+	}
+	if err := s.takeSpread(spread); err != nil {
+		return err
 	}
 	if err := s.takeLevels(request); err != nil {
 		return err
@@ -164,6 +173,9 @@ func (s *placing) takeLevels(request *TopologyRequest) error {
 	finest := len(t.levels) - 1
 	s.required = request.Required != ""
 	s.level, s.last = finest, finest
+	if s.spreadLevel != noLevel { // what several finer domains take together is their set's to say
+		s.level, s.last = s.spreadLevel, s.spreadLevel
+	}
 	if len(request.Slices) > 0 {
 		s.level, s.last = 0, 0
 	}
@@ -241,6 +253,9 @@ func (s *placing) takeSlices(request *TopologyRequest, finest int) error {
 // cut what their domains have, so a coarser sum needs them, inner ones, too.
 func (s *placing) countedFrom(level int) int {
 	from := level
+	if s.spreadLevel != noLevel {
+		from = max(from, s.spreadLevel)
+	}
 	if s.slice > 1 {
 		from = max(from, s.sliced)
 	}
@@ -316,7 +331,11 @@ func (s *placing) domainsOf(ids []int32, level int) choices[int64] {
 
 // descend goes from the domains chosen at a level down to rows.
 func (s *placing) descend(level int) {
-	for ; level < s.sliced; level++ {
+	together := s.sliced
+	if level <= s.spreadLevel { // from the sets of a Spread on each domain takes what it was given
+		together = min(together, s.spreadLevel)
+	}
+	for ; level < together; level++ {
 		slices.SortFunc(s.chosen, func(a, b picked) int { return cmp.Compare(a.at, b.at) })
 		s.children = s.children[:0]
 		for _, c := range s.chosen {
@@ -328,7 +347,7 @@ func (s *placing) descend(level int) {
 		s.chosen, _ = choose(&s.choice, s.chosen[:0], s.domainsOf(s.children, level+1), s.slices, s.hasExtra, true)
 	}
 	for _, c := range s.chosen {
-		s.spread(c.id, level, s.podsIn(c.take, c.extra), c.extra)
+		s.fill(c.id, level, c.take, c.extra)
 	}
 }
 
@@ -340,12 +359,17 @@ func (s *placing) podsIn(slices int64, extra bool) int64 {
 	return slices * s.slice
 }
 
-// spread puts pods, and maybe the extra, on the rows of a domain.
-func (s *placing) spread(d int32, level int, pods int64, extra bool) {
+// fill puts slices, below their level pods, and maybe the extra, on the rows of a domain.
+func (s *placing) fill(d int32, level int, pods int64, extra bool) {
 	if level == s.counted {
 		s.countBelow(d, level)
 	}
-	extra = extra && (s.hasLeader || level < s.tailed) // within whole slices all are alike
+	if level == s.sliced {
+		pods = s.podsIn(pods, extra)
+	}
+	if level >= s.sliced {
+		extra = extra && (s.hasLeader || level < s.tailed) // within whole slices all are alike
+	}
 	children := s.t.domains[d].children
 	if level == len(s.t.levels)-1 {
 		rows := choices[int32]{ids: children, have: s.rowPods, withExtra: s.rowWithLeader}
@@ -360,7 +384,7 @@ func (s *placing) spread(d int32, level int, pods int64, extra bool) {
 	}
 	s.picks[level], _ = choose(&s.choice, s.picks[level][:0], s.domainsOf(children, level+1), pods, extra, true)
 	for _, c := range s.picks[level] {
-		s.spread(c.id, level+1, c.take, c.extra)
+		s.fill(c.id, level+1, c.take, c.extra)
 	}
 }
 

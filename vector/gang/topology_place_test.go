@@ -26,7 +26,10 @@ type site struct {
 	row        int // at the bottom, else -1
 	places     int // of a row
 	withLeader int // of a row: with the leader there; -1 when it does not fit
+	room       int // of a domain: how many pods the set takes that it is, or is in; unlimited without one
 }
+
+const unlimited = 1 << 40
 
 // goldenTopology is a request without resources.
 type goldenTopology struct {
@@ -38,6 +41,29 @@ type goldenTopology struct {
 	several   bool // unconstrained
 	sizes     map[int]int
 	leastFree bool
+	apart     int // the level of the sets of the Spread, after all levels without
+}
+
+// takes returns how many of so many pods a site takes, whole slices where those count. -1
+// stays.
+func (g *goldenTopology) takes(s *site, pods int, extra bool) int {
+	if s.level < g.apart || s.level > g.apart && g.level <= g.apart || s.row >= 0 || s.room == unlimited || pods < 0 {
+		return pods
+	}
+	room, size := s.room, 1
+	if extra && g.led {
+		if room--; room < 0 {
+			return -1
+		}
+	}
+	if outer, most := g.sliced(); s.level <= outer {
+		size = most
+	} else {
+		for l := s.level; l < len(g.levels) && size == 1; l++ {
+			size = max(g.sizes[l], 1)
+		}
+	}
+	return min(pods, g.whole(room, size, extra))
 }
 
 // sliced returns the level of the slices and their size.
@@ -103,7 +129,7 @@ func (g *goldenTopology) pods(s *site, extra bool) int {
 		sum += part(c, false)
 	}
 	if !extra {
-		return sum
+		return g.takes(s, sum, false)
 	}
 	best := -1
 	for _, c := range s.children {
@@ -111,7 +137,7 @@ func (g *goldenTopology) pods(s *site, extra bool) int {
 			best = max(best, sum-part(c, false)+with)
 		}
 	}
-	return best
+	return g.takes(s, best, true)
 }
 
 // has returns what a site has: slices down to their level, and below whole inner ones.
@@ -138,22 +164,32 @@ func (g *goldenTopology) has(s *site, extra bool) int {
 	for _, c := range s.children {
 		sum += g.has(c, false)
 	}
+	inSlices := func(slices int, extra bool) int {
+		pods := -1
+		if slices >= 0 {
+			pods = g.takes(s, g.podsIn(slices, extra), extra)
+		}
+		if pods < 0 {
+			return -1
+		}
+		return (pods + size - 1) / size
+	}
 	if !extra {
-		return sum
+		return inSlices(sum, false)
 	}
 	for _, c := range s.children {
 		if with := g.has(c, true); with >= 0 {
 			best = max(best, sum-g.has(c, false)+with)
 		}
 	}
-	return best
+	return inSlices(best, true)
 }
 
 // podsIn returns how many pods so many slices are.
 func (g *goldenTopology) podsIn(slices int, extra bool) int {
 	_, size := g.sliced()
-	if extra && !g.led {
-		return slices*size - size + g.count%size
+	if rest := g.count % size; extra && !g.led && rest > 0 {
+		return slices*size - size + rest
 	}
 	return slices * size
 }
@@ -206,6 +242,14 @@ func (g *goldenTopology) possible(s *site) (plain, extra uint64) {
 			if n%size != g.count%size {
 				extra &^= 1 << n
 			}
+		}
+	}
+	if s.level >= 0 && s.room <= g.count { // also within a set: no part of it takes more
+		plain &= 1<<(s.room+1) - 1
+		if !g.led {
+			extra &= 1<<(s.room+1) - 1
+		} else {
+			extra &= 1<<s.room - 1
 		}
 	}
 	return plain, extra
@@ -372,7 +416,11 @@ func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, dom
 		}
 		return nil, -1, level, 0, could, false
 	}
-	for l := level; l < outer; l++ {
+	together := outer
+	if level <= g.apart {
+		together = min(together, g.apart)
+	}
+	for l := level; l < together; l++ {
 		var children []*site
 		for _, s := range root.sitesAt(l) {
 			if slices.ContainsFunc(chosen, func(c taken) bool { return c.site == s }) {
@@ -393,12 +441,15 @@ func (g *goldenTopology) place(root *site) (rows map[int]int, leader, level, dom
 			}
 			return
 		}
-		for _, c := range g.choose(s.children, pods, extra && g.matters(s.level), true) {
+		if s.level == outer {
+			pods = g.podsIn(pods, extra)
+		}
+		for _, c := range g.choose(s.children, pods, extra && (s.level < outer || g.matters(s.level)), true) {
 			spread(c.site, c.n, c.extra)
 		}
 	}
 	for _, c := range chosen {
-		spread(c.site, g.podsIn(c.n, c.extra), c.extra)
+		spread(c.site, c.n, c.extra)
 	}
 	for _, s := range root.sitesAt(level) { // not all that were chosen are used
 		if slices.ContainsFunc(s.rows(), func(row int) bool { return rows[row] > 0 || row == leader }) {
@@ -417,6 +468,9 @@ type topologyCase struct {
 	rows               *vector.Mask
 	request            gang.TopologyRequest
 	places, withLeader []int
+
+	spread gang.Spread
+	apart  int // the level of its sets, after all levels for rows and without
 }
 
 func (c *topologyCase) String() string {
@@ -424,7 +478,7 @@ func (c *topologyCase) String() string {
 	for r, v := range c.values {
 		fmt.Fprintf(&b, "%d %s %v: %d, %d\n", r, c.names[r], v, c.places[r], c.withLeader[r])
 	}
-	return fmt.Sprintf("%v\n%s%+v", c.levels, b.String(), c.request)
+	return fmt.Sprintf("%v\n%s%+v\nspread %+v of level %d", c.levels, b.String(), c.request, c.spread, c.apart)
 }
 
 // newTopologyCase returns a random case. The places are given by one resource, and the
@@ -432,6 +486,7 @@ func (c *topologyCase) String() string {
 func newTopologyCase(r *rand.Rand) *topologyCase {
 	c := new(topologyCase)
 	c.levels = []string{"zone", "block", "rack", "host"}[r.IntN(4):]
+	c.apart = len(c.levels)
 	rows := r.IntN(14)
 	c.free = vector.NewMatrix(none, rows, 2)
 	if r.IntN(3) == 0 {
@@ -540,6 +595,9 @@ func (c *topologyCase) tree() *site {
 				at.children = append(at.children, &site{path: path, level: l, row: -1})
 			}
 			at = at.children[i]
+			if at.room = unlimited; l >= c.apart {
+				at.room = c.roomOf(row)
+			}
 		}
 		at.children = append(at.children, &site{
 			path: at.path + "/" + c.names[row], level: len(values), row: row, places: c.places[row], withLeader: c.withLeader[row],
@@ -562,6 +620,10 @@ func (c *topologyCase) golden() *goldenTopology {
 	g := &goldenTopology{
 		levels: c.levels, count: q.Count, led: q.Leader != nil, leastFree: q.LeastFree, sizes: make(map[int]int),
 		required: slices.Index(c.levels, q.Required), several: q.Required == "" && q.Preferred == "", level: len(c.levels) - 1,
+		apart: c.apart,
+	}
+	if g.several {
+		g.level = min(g.level, c.apart)
 	}
 	for name, size := range q.Slices {
 		g.sizes[slices.Index(c.levels, name)] = size
@@ -626,6 +688,13 @@ func (c *topologyCase) checkInvariants(t testing.TB, top *gang.Topology, got gan
 	}
 	if len(got.Placement) != c.request.Count || !slices.IsSorted(got.Placement) {
 		fail("%d pods", len(got.Placement))
+	}
+	all := slices.Clone(got.Placement)
+	if got.Leader >= 0 {
+		all = append(all, int32(got.Leader))
+	}
+	if !goldenApart(c.spread, c.free.Rows(), all) {
+		fail("a set has too many pods")
 	}
 	perRow, perDomain := make(map[int32]int), make(map[int]int)
 	within := make(map[int]bool)
