@@ -217,34 +217,6 @@ func deviceProblems() []func() *deviceScores {
 	return all
 }
 
-// BenchmarkDeviceScore measures the scores of all nodes, or all devices, by each
-// implementation (impl=avx512 and so on), and as the scheduler plugin has them
-// (impl=resourcelist).
-func BenchmarkDeviceScore(b *testing.B) {
-	for n, problem := range deviceProblems() {
-		for _, op := range deviceScorers {
-			run := func(impl string, do func(*deviceScores, int)) {
-				b.Run(fmt.Sprintf("impl=%s/%v/op=%s", impl, deviceShapes[n], op.name), func(b *testing.B) {
-					d, k := problem(), 0
-					b.ReportAllocs()
-					for b.Loop() {
-						do(d, k)
-						k = (k + 1) % variants
-					}
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(d.deviceShape.nodes), "ns/node")
-					check(d.verify())
-				})
-			}
-			for _, impl := range slices.Backward(kernel.Available()) {
-				restore := kernel.Use(impl)
-				run(impl.String(), op.batch)
-				restore()
-			}
-			run("resourcelist", op.plugin)
-		}
-	}
-}
-
 // BenchmarkDeviceScoreRatio is [BenchmarkRatio] for the device scorer.
 //
 //	ns/call               of the kernel

@@ -10,31 +10,16 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-func BenchmarkLessEqual(b *testing.B)            { benchmark(b, lessEqual) }
-func BenchmarkLessEqualRows(b *testing.B)        { benchmark(b, lessEqualRows) }
-func BenchmarkFit(b *testing.B)                  { benchmark(b, fit) }
-func BenchmarkFitSum(b *testing.B)               { benchmark(b, fitSum) }
-func BenchmarkFitMatrix(b *testing.B)            { benchmark(b, fitMatrix) }
-func BenchmarkNormalizedSum(b *testing.B)        { benchmark(b, normalizedSum) }
-func BenchmarkNormalizedSumRows(b *testing.B)    { benchmark(b, normalizedSumRows) }
-func BenchmarkDominantResource(b *testing.B)     { benchmark(b, dominantResource) }
-func BenchmarkCopies(b *testing.B)               { benchmark(b, copies) }
-func BenchmarkArgMax(b *testing.B)               { benchmark(b, argMaxOf) }
-func BenchmarkTopK(b *testing.B)                 { benchmark(b, topKOf) }
-func BenchmarkFitStrict(b *testing.B)            { benchmark(b, fitStrict) }
-func BenchmarkFitRows(b *testing.B)              { benchmark(b, fitRows) }
-func BenchmarkShortfall(b *testing.B)            { benchmark(b, shortfall) }
-func BenchmarkFailingColumns(b *testing.B)       { benchmark(b, failingColumns) }
-func BenchmarkRejections(b *testing.B)           { benchmark(b, rejections) }
-func BenchmarkDominantResourceRows(b *testing.B) { benchmark(b, dominantResourceRows) }
-func BenchmarkSumCopies(b *testing.B)            { benchmark(b, sumCopies) }
-func BenchmarkSumColumns(b *testing.B)           { benchmark(b, sumColumns) }
-func BenchmarkMaxColumns(b *testing.B)           { benchmark(b, maxColumns) }
-func BenchmarkWeightedSum(b *testing.B)          { benchmark(b, weightedSum) }
-func BenchmarkSegmentSum(b *testing.B)           { benchmark(b, segmentSum) }
-func BenchmarkArgMaxInt64(b *testing.B)          { benchmark(b, argMaxInt64) }
-func BenchmarkRowUpdate(b *testing.B)            { benchmark(b, rowUpdate) }
-func BenchmarkSmallCall(b *testing.B)            { benchmark(b, smallCall) }
+// BenchmarkFit is [BenchmarkOperation] of the kernel that is asked most.
+func BenchmarkFit(b *testing.B) { benchmark(b, fit) }
+
+// BenchmarkOperation runs every operation by every contender on its own, for profiles and
+// benchstat; what is quoted is measured by [BenchmarkRatio] and [BenchmarkScoringRatio].
+func BenchmarkOperation(b *testing.B) {
+	for _, op := range slices.Concat(operations, scoringOperations) {
+		b.Run(op.name, func(b *testing.B) { benchmark(b, op) })
+	}
+}
 
 // nodes are the sizes of cluster: small ones, where a call costs more than its work,
 // then about the first-level cache, the second, the third and beyond, at 8 columns.
@@ -89,46 +74,44 @@ var (
 	smallCall = operation{"SmallCall", shapes([]int{1, 4, 16, 64}, 4, 8, 16), shapes([]int{1, 4, 16, 64}, 8), newFit}
 )
 
-func newFit(s shape) *subject {
-	rows, requests := amounts(1, s), questions(s, 1, 2)
-	free, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	structs, structRequests := structsOf(rows), structsOf(requests)
-	var mask vector.Mask
-	want, structGot := make([]bool, s.nodes), make([]bool, s.nodes)
+// asked is an operation on one matrix that is asked one question after the other; answer
+// returns the kernel's results, of which there are n.
+func asked[T comparable](s shape, seed uint64, questions []vector.ResourceVector, n int, answer func(i int) T,
+	kernel func(m *vector.Matrix, question vector.ResourceVector), rowloop func(dst []T, nodes []*rowNode, question []float64)) *subject {
+	rows := amounts(seed, s)
+	m, rowNodes, want := matrixOf(rows), newRowNodes(rows, nil, nil), make([]T, n)
 	return &subject{
-		results:   s.nodes,
-		variants:  variants,
-		elements:  s.elements(),
-		kernel:    func(k int) { vector.Fit(&mask, free, requests[k]) },
-		rowloop:   func(k int) { rowsFit(want, rowNodes, requests[k]) },
-		structmap: func(k int) { structsFit(structGot, structs, structRequests[k]) },
-		check: func() error {
-			return errors.Join(
-				same("Fit", s.nodes, mask.Test, at(want)),
-				same("structmap", s.nodes, at(structGot), at(want)))
-		},
+		results:  s.nodes,
+		variants: len(questions),
+		elements: s.elements(),
+		kernel:   func(k int) { kernel(m, questions[k]) },
+		rowloop:  func(k int) { rowloop(want, rowNodes, questions[k]) },
+		check:    func() error { return same("the kernel", n, answer, at(want)) },
 	}
 }
 
-func newLessEqual(s shape) *subject {
-	rows, limits := amounts(2, s), questions(s, 16, 13)
-	requests, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	structs, structLimits := structsOf(rows), structsOf(limits)
+// withStructs adds the struct form to an operation that was made by asked.
+func withStructs[T comparable](of *subject, s shape, seed uint64, questions []vector.ResourceVector, answer func(i int) T,
+	loop func(dst []T, nodes []*structResources, question *structResources)) *subject {
+	structs, structQuestions, got := structsOf(amounts(seed, s)), structsOf(questions), make([]T, s.nodes)
+	of.structmap = func(k int) { loop(got, structs, structQuestions[k]) }
+	check := of.check
+	of.check = func() error { return errors.Join(check(), same("structmap", s.nodes, at(got), answer)) }
+	return of
+}
+
+func newFit(s shape) *subject {
 	var mask vector.Mask
-	want, structGot := make([]bool, s.nodes), make([]bool, s.nodes)
-	return &subject{
-		results:   s.nodes,
-		variants:  variants,
-		elements:  s.elements(),
-		kernel:    func(k int) { vector.LessEqual(&mask, requests, limits[k]) },
-		rowloop:   func(k int) { rowsLessEqual(want, rowNodes, limits[k]) },
-		structmap: func(k int) { structsLessEqual(structGot, structs, structLimits[k]) },
-		check: func() error {
-			return errors.Join(
-				same("LessEqual", s.nodes, mask.Test, at(want)),
-				same("structmap", s.nodes, at(structGot), at(want)))
-		},
-	}
+	requests := questions(s, 1, 2)
+	of := asked(s, 1, requests, s.nodes, mask.Test, func(free *vector.Matrix, request vector.ResourceVector) { vector.Fit(&mask, free, request) }, rowsFit)
+	return withStructs(of, s, 1, requests, mask.Test, structsFit)
+}
+
+func newLessEqual(s shape) *subject {
+	var mask vector.Mask
+	limits := questions(s, 16, 13)
+	of := asked(s, 2, limits, s.nodes, mask.Test, func(requests *vector.Matrix, limit vector.ResourceVector) { vector.LessEqual(&mask, requests, limit) }, rowsLessEqual)
+	return withStructs(of, s, 2, limits, mask.Test, structsLessEqual)
 }
 
 func newFitSum(s shape) *subject {
@@ -182,17 +165,8 @@ func newFitMatrix(s shape) *subject {
 }
 
 func newNormalizedSum(s shape) *subject {
-	rows, totals := amounts(6, s), questions(s, 16, 20)
-	m, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	got, want := make([]float64, s.nodes), make([]float64, s.nodes)
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: s.elements(),
-		kernel:   func(k int) { vector.NormalizedSum(got, m, totals[k]) },
-		rowloop:  func(k int) { rowsNormalizedSum(want, rowNodes, totals[k]) },
-		check:    func() error { return same("NormalizedSum", s.nodes, at(got), at(want)) },
-	}
+	got := make([]float64, s.nodes)
+	return asked(s, 6, questions(s, 16, 20), s.nodes, at(got), func(m *vector.Matrix, question vector.ResourceVector) { vector.NormalizedSum(got, m, question) }, rowsNormalizedSum)
 }
 
 func newNormalizedSumRows(s shape) *subject {
@@ -210,53 +184,20 @@ func newNormalizedSumRows(s shape) *subject {
 }
 
 func newDominantResource(s shape) *subject {
-	rows, totals := amounts(9, s), questions(s, 16, 12)
-	m, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	got, want := make([]float64, s.nodes), make([]float64, s.nodes)
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: s.elements(),
-		kernel:   func(k int) { vector.DominantResource(got, m, totals[k]) },
-		rowloop:  func(k int) { rowsDominantResource(want, rowNodes, totals[k]) },
-		check:    func() error { return same("DominantResource", s.nodes, at(got), at(want)) },
-	}
+	got := make([]float64, s.nodes)
+	return asked(s, 9, questions(s, 16, 12), s.nodes, at(got), func(m *vector.Matrix, question vector.ResourceVector) { vector.DominantResource(got, m, question) }, rowsDominantResource)
 }
 
 func newCopies(s shape) *subject {
-	rows, requests := amounts(10, s), questions(s, 1, 2)
-	m, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	structs, structRequests := structsOf(rows), structsOf(requests)
-	got, structGot, want := make([]int64, s.nodes), make([]int64, s.nodes), make([]int64, s.nodes)
-	return &subject{
-		results:   s.nodes,
-		variants:  variants,
-		elements:  s.elements(),
-		kernel:    func(k int) { vector.Copies(got, m, requests[k]) },
-		rowloop:   func(k int) { rowsCopies(want, rowNodes, requests[k]) },
-		structmap: func(k int) { structsCopies(structGot, structs, structRequests[k]) },
-		check: func() error {
-			return errors.Join(
-				same("Copies", s.nodes, at(got), at(want)),
-				same("structmap", s.nodes, at(structGot), at(want)))
-		},
-	}
+	got, requests := make([]int64, s.nodes), questions(s, 1, 2)
+	of := asked(s, 10, requests, s.nodes, at(got), func(m *vector.Matrix, request vector.ResourceVector) { vector.Copies(got, m, request) }, rowsCopies)
+	return withStructs(of, s, 10, requests, at(got), structsCopies)
 }
 
 // newFitStrict compares with the row loop of newFit, whose rule is the strict one.
 func newFitStrict(s shape) *subject {
-	rows, requests := amounts(15, s), questions(s, 1, 2)
-	free, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
 	var mask vector.Mask
-	want := make([]bool, s.nodes)
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: s.elements(),
-		kernel:   func(k int) { vector.FitStrict(&mask, free, requests[k]) },
-		rowloop:  func(k int) { rowsFit(want, rowNodes, requests[k]) },
-		check:    func() error { return same("FitStrict", s.nodes, mask.Test, at(want)) },
-	}
+	return asked(s, 15, questions(s, 1, 2), s.nodes, mask.Test, func(free *vector.Matrix, request vector.ResourceVector) { vector.FitStrict(&mask, free, request) }, rowsFit)
 }
 
 func newLessEqualRows(s shape) *subject { return newWithin(s, vector.LessEqualRows) }
@@ -313,31 +254,13 @@ func newShortfall(s shape) *subject {
 }
 
 func newFailingColumns(s shape) *subject {
-	rows, requests := amounts(21, s), refused(s)
-	free, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	got, want := make([]uint64, s.nodes), make([]uint64, s.nodes)
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: s.elements(),
-		kernel:   func(k int) { vector.FailingColumns(got, free, requests[k]) },
-		rowloop:  func(k int) { rowsFailingColumns(want, rowNodes, requests[k]) },
-		check:    func() error { return same("FailingColumns", s.nodes, at(got), at(want)) },
-	}
+	got := make([]uint64, s.nodes)
+	return asked(s, 21, refused(s), s.nodes, at(got), func(m *vector.Matrix, question vector.ResourceVector) { vector.FailingColumns(got, m, question) }, rowsFailingColumns)
 }
 
 func newRejections(s shape) *subject {
-	rows, requests := amounts(22, s), refused(s)
-	free, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	got, want := make([]int, s.cols), make([]int, s.cols)
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: s.elements(),
-		kernel:   func(k int) { got = vector.Rejections(got, free, requests[k], nil) },
-		rowloop:  func(k int) { rowsRejections(want, rowNodes, requests[k]) },
-		check:    func() error { return same("Rejections", s.cols, at(got), at(want)) },
-	}
+	got := make([]int, s.cols)
+	return asked(s, 22, refused(s), s.cols, at(got), func(m *vector.Matrix, question vector.ResourceVector) { vector.Rejections(got, m, question, nil) }, rowsRejections)
 }
 
 // newDominantResourceRows has one question only, as newWithin.
@@ -356,59 +279,26 @@ func newDominantResourceRows(s shape) *subject {
 }
 
 func newSumCopies(s shape) *subject {
-	rows, requests := amounts(25, s), questions(s, 1, 2)
-	m, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	var got, want int64
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: s.elements(),
-		kernel:   func(k int) { got = vector.SumCopies(m, requests[k], nil) },
-		rowloop:  func(k int) { want = rowsSumCopies(rowNodes, requests[k]) },
-		check:    func() error { return same("SumCopies", 1, at([]int64{got}), at([]int64{want})) },
-	}
+	got := make([]int64, 1)
+	return asked(s, 25, questions(s, 1, 2), 1, at(got), func(m *vector.Matrix, question vector.ResourceVector) { got[0] = vector.SumCopies(m, question, nil) }, func(dst []int64, nodes []*rowNode, question []float64) { dst[0] = rowsSumCopies(nodes, question) })
 }
 
+// noQuestion is for operations that have one answer only.
+var noQuestion = make([]vector.ResourceVector, 1)
+
 func newSumColumns(s shape) *subject {
-	rows := amounts(26, s)
-	m, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	got, want := make(vector.ResourceVector, s.cols), make([]float64, s.cols)
-	return &subject{
-		results:  s.nodes,
-		variants: 1,
-		elements: s.elements(),
-		kernel:   func(int) { got = vector.SumColumns(got, m, nil) },
-		rowloop:  func(int) { rowsSum(want, rowNodes) },
-		check:    func() error { return same("SumColumns", s.cols, at(got), at(want)) },
-	}
+	got := make([]float64, s.cols)
+	return asked(s, 26, noQuestion, s.cols, at(got), func(m *vector.Matrix, _ vector.ResourceVector) { vector.SumColumns(got, m, nil) }, func(dst []float64, nodes []*rowNode, _ []float64) { rowsSum(dst, nodes) })
 }
 
 func newMaxColumns(s shape) *subject {
-	rows := amounts(27, s)
-	m, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	got, want := make(vector.ResourceVector, s.cols), make([]float64, s.cols)
-	return &subject{
-		results:  s.nodes,
-		variants: 1,
-		elements: s.elements(),
-		kernel:   func(int) { got = vector.MaxColumns(got, m, nil) },
-		rowloop:  func(int) { rowsMax(want, rowNodes) },
-		check:    func() error { return same("MaxColumns", s.cols, at(got), at(want)) },
-	}
+	got := make([]float64, s.cols)
+	return asked(s, 27, noQuestion, s.cols, at(got), func(m *vector.Matrix, _ vector.ResourceVector) { vector.MaxColumns(got, m, nil) }, func(dst []float64, nodes []*rowNode, _ []float64) { rowsMax(dst, nodes) })
 }
 
 func newWeightedSum(s shape) *subject {
-	rows, weights := amounts(28, s), questions(s, 0.1, 0.2)
-	m, rowNodes := matrixOf(rows), newRowNodes(rows, nil, nil)
-	got, want := make([]float64, s.nodes), make([]float64, s.nodes)
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: s.elements(),
-		kernel:   func(k int) { vector.WeightedSum(got, m, weights[k]) },
-		rowloop:  func(k int) { rowsWeightedSum(want, rowNodes, weights[k]) },
-		check:    func() error { return same("WeightedSum", s.nodes, at(got), at(want)) },
-	}
+	got := make([]float64, s.nodes)
+	return asked(s, 28, questions(s, 0.1, 0.2), s.nodes, at(got), func(m *vector.Matrix, question vector.ResourceVector) { vector.WeightedSum(got, m, question) }, rowsWeightedSum)
 }
 
 // newSegmentSum adds up groups of eight rows, as the devices of a node.

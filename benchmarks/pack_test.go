@@ -26,17 +26,6 @@ const (
 	packMembers = 64
 )
 
-func BenchmarkScenarioFilter(b *testing.B) {
-	for _, members := range []string{"identical", "mixed"} {
-		for _, prefix := range []int{10, 4000, 15000} {
-			s := newScenario(members, prefix)
-			name := fmt.Sprintf("members=%s/prefix=%d", members, prefix)
-			b.Run("impl=resvec/"+name, s.benchmarkFilter)
-			b.Run("impl=rowloop/"+name, s.benchmarkRows)
-		}
-	}
-}
-
 // BenchmarkScenarioRatio measures what docs/benchmarks.md quotes. One iteration
 // times the filter some times and the row loop once, in turn; the fastest sample
 // of each counts, as in BenchmarkRatio.
@@ -68,38 +57,6 @@ func BenchmarkScenarioRatio(b *testing.B) {
 				b.ReportMetric(rowloop.Best/ours.Best, "x_rowloop")
 			})
 		}
-	}
-}
-
-// BenchmarkPlace places the gang once, with all victims of the scenario gone.
-func BenchmarkPlace(b *testing.B) {
-	for _, members := range []string{"identical", "mixed"} {
-		s := newScenario(members, 4000)
-		after := s.after(s.prefix)
-		b.Run("impl=resvec/members="+members, func(b *testing.B) {
-			p := s.packer(gang.SearchBisect)
-			var placement []int32
-			var ok bool
-			for b.Loop() {
-				placement, ok = p.Place(placement, after, s.requests, nil)
-			}
-			if !ok || !s.valid(s.prefix, placement) {
-				b.Fatal("no valid placement")
-			}
-		})
-		b.Run("impl=rowloop/members="+members, func(b *testing.B) {
-			r := s.rows()
-			for i, row := range rowsOf(after) {
-				copy(r.nodes[i].idle, row)
-			}
-			ok := false
-			for b.Loop() {
-				ok = r.place()
-			}
-			if !ok || !s.valid(s.prefix, r.placement) {
-				b.Fatal("no valid placement")
-			}
-		})
 	}
 }
 
@@ -332,28 +289,6 @@ func (s *scenario) filter() (call func(), found *gang.Scenario) {
 	}
 	call()
 	return call, found
-}
-
-func (s *scenario) benchmarkFilter(b *testing.B) {
-	filter, found := s.filter()
-	for b.Loop() {
-		filter()
-	}
-	if found.Prefix != s.prefix || !s.valid(s.prefix, found.Placement) {
-		b.Fatalf("prefix %d, want %d", found.Prefix, s.prefix)
-	}
-	b.ReportMetric(float64(found.LowerBound), "bound")
-}
-
-func (s *scenario) benchmarkRows(b *testing.B) {
-	r := s.rows()
-	prefix := 0
-	for b.Loop() {
-		prefix = r.filter()
-	}
-	if prefix != s.prefix || !s.valid(prefix, r.placement) {
-		b.Fatalf("prefix %d, want %d", prefix, s.prefix)
-	}
 }
 
 // rowScenario is the same work as KAI-Scheduler's scenario solver does it: a

@@ -28,7 +28,10 @@ import (
 //	B/call, allocs/call, rowloop-B/call, rowloop-allocs/call, structmap-B/call,
 //	structmap-allocs/call
 //	                   bytes and allocations per call
-func BenchmarkRatio(b *testing.B) {
+func BenchmarkRatio(b *testing.B) { ratios(b, "kernel", operations) }
+
+// ratios measures operations against their baselines, by each implementation.
+func ratios(b *testing.B, what string, operations []operation) {
 	for _, op := range operations {
 		for _, shape := range op.ratios {
 			if tooLarge(shape.nodes) {
@@ -36,7 +39,7 @@ func BenchmarkRatio(b *testing.B) {
 			}
 			subject := sync.OnceValue(func() *subject { return op.new(shape) })
 			for _, impl := range slices.Backward(kernel.Available()) {
-				b.Run(fmt.Sprintf("kernel=%s/impl=%v/%v", op.name, impl, shape), func(b *testing.B) {
+				b.Run(fmt.Sprintf("%s=%s/impl=%v/%v", what, op.name, impl, shape), func(b *testing.B) {
 					ratio(b, subject(), impl)
 				})
 			}

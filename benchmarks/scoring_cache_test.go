@@ -13,35 +13,6 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// The score cache on the cluster and the 151 kinds of pods of the production
-// trace. One pod is placed and, when about seven tenths of the GPUs are in use,
-// another one goes, so that two rows change between decisions.
-//
-//	BenchmarkScoreCache/impl=cache/scorer=Strategy/nodes=1213
-//
-// impl=fullpass filters, scores and compares all nodes for each pod. More nodes
-// than 1,213 are copies of the same cluster, with as many more pods.
-func BenchmarkScoreCache(b *testing.B) {
-	eachStream(func(scorer, name string, scale int) {
-		for _, impl := range []string{"cache", "fullpass"} {
-			b.Run(fmt.Sprintf("impl=%s/scorer=%s/%s", impl, scorer, name), func(b *testing.B) {
-				s := newStream(scorer, scale)
-				s.warmUp()
-				choose := map[string]chooser{"cache": s.byCache, "fullpass": s.byFullPass}[impl]
-				b.ReportAllocs()
-				for b.Loop() {
-					s.step(choose)
-				}
-				for i := range s.shapes {
-					if p := &s.shapes[i]; s.byCache(p) != s.byFullPass(p) {
-						b.Fatal("the cache and the full pass choose different nodes")
-					}
-				}
-			})
-		}
-	})
-}
-
 // BenchmarkScoreCacheRatio measures what docs/benchmarks.md quotes. One
 // iteration makes the same decisions with the cache and with full passes, in
 // turn; the fastest iteration of each counts. Each time includes taking the pods

@@ -2,27 +2,13 @@ package benchmarks
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
-	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
-
-func BenchmarkStrategyFit(b *testing.B)              { benchmark(b, strategyFit) }
-func BenchmarkSRA(b *testing.B)                      { benchmark(b, sra) }
-func BenchmarkProportional(b *testing.B)             { benchmark(b, proportional) }
-func BenchmarkLeastAllocated(b *testing.B)           { benchmark(b, leastAllocated) }
-func BenchmarkBalanced(b *testing.B)                 { benchmark(b, balanced) }
-func BenchmarkRequestedToCapacityRatio(b *testing.B) { benchmark(b, requestedToCapacityRatio) }
-func BenchmarkLoad(b *testing.B)                     { benchmark(b, load) }
-func BenchmarkDRF(b *testing.B)                      { benchmark(b, drf) }
-func BenchmarkFragmentation(b *testing.B)            { benchmark(b, fragmentation) }
-func BenchmarkDecision(b *testing.B)                 { benchmark(b, decision) }
 
 var (
 	strategyFit              = operation{"StrategyFit", scoringShapes, scoringRatios, newStrategyFit}
@@ -62,21 +48,7 @@ var (
 // scheduler keeps them that the scorer comes from: Volcano's api.Resource,
 // kube-scheduler's framework.Resource, NodeResource of the simulator of the
 // paper on fragmentation.
-func BenchmarkScoringRatio(b *testing.B) {
-	for _, op := range scoringOperations {
-		for _, shape := range op.ratios {
-			if tooLarge(shape.nodes) {
-				continue
-			}
-			subject := sync.OnceValue(func() *subject { return op.new(shape) })
-			for _, impl := range slices.Backward(kernel.Available()) {
-				b.Run(fmt.Sprintf("scorer=%s/impl=%v/%v", op.name, impl, shape), func(b *testing.B) {
-					ratio(b, subject(), impl)
-				})
-			}
-		}
-	}
-}
+func BenchmarkScoringRatio(b *testing.B) { ratios(b, "scorer", scoringOperations) }
 
 // pluginWeight is that of every plugin here.
 const pluginWeight = 10

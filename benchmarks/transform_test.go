@@ -1,7 +1,6 @@
 package benchmarks
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -249,40 +248,6 @@ func problems() []func() *transformation {
 	return all
 }
 
-// BenchmarkTransform measures a batch of workloads by each implementation
-// (impl=avx512 and so on), as the scheduler does it with lists
-// (impl=resourcelist), and the dense product of matrices of the same sizes in gonum
-// (op=Dense), which is only a part of the work.
-func BenchmarkTransform(b *testing.B) {
-	for k, problem := range problems() {
-		for _, op := range transformers {
-			run := func(impl string, do func(*transformation)) {
-				b.Run(fmt.Sprintf("op=%s/impl=%s/%v", op.name, impl, transformShapes[k]), func(b *testing.B) {
-					t := problem()
-					b.SetBytes(int64(8 * len(t.requests) * (transformInputs + transformOutputs)))
-					b.ReportAllocs()
-					for b.Loop() {
-						do(t)
-					}
-					check(t.verify())
-				})
-			}
-			for _, impl := range slices.Backward(kernel.Available()) {
-				restore := kernel.Use(impl)
-				run(impl.String(), op.batch)
-				restore()
-			}
-			run("resourcelist", op.list)
-		}
-		b.Run(fmt.Sprintf("op=Dense/impl=gonum/%v", transformShapes[k]), func(b *testing.B) {
-			t := problem()
-			for b.Loop() {
-				t.multiply()
-			}
-		})
-	}
-}
-
 // BenchmarkTransformRatio is [BenchmarkRatio] for package transform.
 //
 //	ns/workload               of the kernel
@@ -323,45 +288,4 @@ func transformRatio(b *testing.B, t *transformation, impl kernel.Impl, batch, li
 	b.ReportMetric(lists.Best/n, "resourcelist-ns/workload")
 	b.ReportMetric(dense.Best/n, "dense-ns/workload")
 	b.ReportMetric(lists.Best/ours.Best, "x_resourcelist")
-}
-
-// BenchmarkTransformOnce measures what is done once, when a configuration or a map
-// changes, and the exact path, which works on one list.
-func BenchmarkTransformOnce(b *testing.B) {
-	s := transformShapes[0]
-	t := newTransformation(transformShape{64, s.requested, s.entries})
-	text := must(t.config.Encode(transform.ShapeList))
-	compiled := must(transform.Compile(t.config, transform.Options{}))
-	quota := corev1.ResourceList{"quota.example/credits-0": resource.MustParse("1000")}
-	var errs []error
-	note := func(err error) {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	for _, c := range []struct {
-		name string
-		do   func(request corev1.ResourceList)
-	}{
-		{"Parse", func(corev1.ResourceList) { _, _, err := transform.Parse(text, transform.ShapeAuto); note(err) }},
-		{"Compile", func(corev1.ResourceList) { _, err := transform.Compile(t.config, transform.Options{}); note(err) }},
-		{"Bind", func(corev1.ResourceList) { _, err := compiled.Bind(t.in, t.out, transform.BindOptions{}); note(err) }},
-		{"Apply", func(request corev1.ResourceList) { compiled.Apply(request) }},
-		{"Charge", func(request corev1.ResourceList) { _, err := transform.Charge(request, 3); note(err) }},
-		{"Explain", func(request corev1.ResourceList) { compiled.Explain(request) }},
-		{"MaxUnits", func(request corev1.ResourceList) {
-			_, err := compiled.MaxUnits(transform.Query{Input: "cpu", Base: request, Quota: quota})
-			note(err)
-		}},
-	} {
-		b.Run(fmt.Sprintf("op=%s/inputs=%d/entries=%d", c.name, transformInputs, s.entries), func(b *testing.B) {
-			b.ReportAllocs()
-			for k := 0; b.Loop(); k++ {
-				c.do(t.requests[k%len(t.requests)])
-			}
-		})
-	}
-	if err := errors.Join(errs...); err != nil {
-		b.Fatal(err)
-	}
 }
