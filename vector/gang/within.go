@@ -252,6 +252,9 @@ func (w *within) explain(p *Proof, d int) Infeasibility {
 		why.Reason = InfeasibleBudget
 		return why
 	}
+	if p.spread.on { // its sets are rows of the whole matrix
+		return w.progress.why(d)
+	}
 	free, n := p.overlay.Matrix(), 0
 	w.only.Reset(vector.Schema{}, len(w.sets.rowsOf(d)), free.Cols())
 	w.sets.each(d, free.Rows(), func(r int) bool {

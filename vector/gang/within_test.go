@@ -34,6 +34,9 @@ func runWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 		t: t, r: r, proof: proof, scale: amountKinds[kind].scale, c: proofCase(r, kind),
 	}}
 	s.domains = someDomains(r, s.c.free.Rows())
+	if seed%2 == 1 {
+		s.c.spread = someSpread(r, s.c.free.Rows())
+	}
 	s.begin()
 	s.proof.Within(s.domains)
 	if r.IntN(2) == 0 {
