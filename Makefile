@@ -19,7 +19,7 @@ generate: ## the assembly, from its generators
 lint:
 	test -z "$$(gofmt -l . | tee /dev/stderr)" && go vet ./... ./examples/... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./... ./examples/...
 
-fuzz: ## one target for as long as you like: make fuzz PKG=./vector TARGET=FuzzFit TIME=1m
+fuzz: ## one target for as long as you like: make fuzz PKG=./vector TARGET=FuzzMatrixOps TIME=1m
 	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime $(or $(TIME),1m) -fuzzminimizetime 1x $(or $(PKG),./vector)
 
 replay: ## the five traces of the paper, from the folder RESVEC_OPENB, against the published results

@@ -207,7 +207,7 @@ func TestCommandsOf(t *testing.T) {
 		"go test -run '^$' -bench '^BenchmarkFit$/a' ./benchmarks": true,
 		"go test -run '^$' -bench '^BenchmarkFits$' ./benchmarks":  false,
 		"go test -run BenchmarkFit ./quota ./examples/...":         false,
-		"go test -fuzz ^FuzzFit$ ./quota ./vector":                 true,
+		"go test -fuzz ^FuzzMatrixOps$ ./quota ./vector":           true,
 		"kubectl get nodes | go run ./nowhere -snapshot -":         false,
 		"go run ./examples/whatif -snapshot - -bindings":           true,
 		"go run ./examples/whatif -add gpu-1=5 -htlm report.html":  false,
