@@ -83,19 +83,6 @@ func TestGeometries(t *testing.T) {
 	}
 }
 
-func TestGeometryNamed(t *testing.T) {
-	for _, g := range knownGeometries() {
-		if named, err := mig.GeometryNamed(g.Name()); named != g || err != nil {
-			t.Errorf("%s: %v", g.Name(), err)
-		}
-	}
-	for _, name := range []string{"", "A100", "a100-40", "H800-80", "GH200-96", "RTX-PRO-6000"} {
-		if g, err := mig.GeometryNamed(name); g != nil || !errors.Is(err, mig.ErrUnknownGeometry) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
-}
-
 func TestGeometryFor(t *testing.T) {
 	const unknown = ""
 	for _, c := range []struct {

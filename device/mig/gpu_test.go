@@ -145,17 +145,3 @@ func TestUnknownMIG(t *testing.T) {
 		t.Errorf("%v, %v", placed[0].Geometry, placed[0].Problems)
 	}
 }
-
-// Of the sources, labels know neither the GPU of an instance nor its start.
-func TestPlacedSources(t *testing.T) {
-	labels := labeledNode(t,
-		"nvidia.com/gpu.product=A100 nvidia.com/gpu.count=2 nvidia.com/gpu.memory=40960",
-		"nvidia.com/mig-3g.20gb=2 nvidia.com/mig-1g.5gb=1 nvidia.com/mig-x=1")
-	if diff := cmp.Diff([]string{" A100: 0g.0gb@? 1g.5gb@? 3g.20gb@? 3g.20gb@?"}, gpuTexts(labels)); diff != "" {
-		t.Errorf("labels (-want +got)\n%s", diff)
-	}
-	sliced := slicedNode(t, sliceInstance("gpu-0-mig-3g20gb-9-4", "3g.20gb", 4))
-	if diff := cmp.Diff([]string{"GPU-0 NVIDIA-A100-SXM4-40GB: 3g.20gb@4"}, gpuTexts(sliced)); diff != "" {
-		t.Errorf("slices (-want +got)\n%s", diff)
-	}
-}

@@ -6,33 +6,9 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// labeledNode reads a node from labels and allocatable amounts, written name=value.
-func labeledNode(t testing.TB, labels, allocatable string) *device.Node {
-	t.Helper()
-	n := corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{}},
-		Status:     corev1.NodeStatus{Allocatable: corev1.ResourceList{}},
-	}
-	for _, pair := range strings.Fields(labels) {
-		key, value, _ := strings.Cut(pair, "=")
-		n.Labels[key] = value
-	}
-	for _, pair := range strings.Fields(allocatable) {
-		key, value, _ := strings.Cut(pair, "=")
-		n.Status.Allocatable[corev1.ResourceName(key)] = resource.MustParse(value)
-	}
-	inv, err := device.FromNodes([]corev1.Node{n}, nil, device.LabelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &inv.Nodes[0]
-}
 
 // slicedNode reads a node with a GPU, an A100 of 40 GB, and MIG instances of it
 // from a ResourceSlice.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device/mig"
-	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -90,26 +89,6 @@ func TestWeights(t *testing.T) {
 		if !cmp.Equal(got, []float64(want)) || !cmp.Equal(mentions, c.problems) {
 			t.Errorf("%s on %s: %v, %v; want %v, %v", c.id, c.geometry, got, mentions, want, c.problems)
 		}
-	}
-}
-
-// Weights are for sums over a matrix: a node of two GPUs, and one whose GPUs
-// are cut.
-func TestWeightsOfMatrix(t *testing.T) {
-	vm := newMap(t, []string{"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-3g.20gb"})
-	weights, _ := mig.Weights(vm, mig.ByMemory, geometry(t, "A100-40"))
-	small, _ := vm.Index("nvidia.com/mig-1g.5gb")
-	large, _ := vm.Index("nvidia.com/mig-3g.20gb")
-	x := vm.NewMatrix(2)
-	whole, cut := vm.NewVector(), vm.NewVector()
-	whole[vectormap.GPU] = 2
-	cut[small], cut[large] = 6, 3
-	x.SetRow(0, whole)
-	x.SetRow(1, cut)
-	sums := make([]float64, 2)
-	vector.WeightedSum(sums, x, weights)
-	if !cmp.Equal(sums, []float64{2, 2.25}) {
-		t.Errorf("GPU equivalents: %v", sums)
 	}
 }
 

@@ -104,16 +104,6 @@ func TestCodesSpecials(t *testing.T) {
 	})
 }
 
-func TestCodesAllocates(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		allocates(t, func() {
-			var dst [50]float32
-			var src [50]float64
-			kernel.Codes(dst[:], src[:])
-		})
-	})
-}
-
 func FuzzCodes(f *testing.F) {
 	f.Add(testkit.BytesOf(testkit.Specials()), uint8(90))
 	f.Add(testkit.BytesOf([]float64{1, 0.1, -1e300}), uint8(7))
@@ -198,16 +188,6 @@ func TestLacksSpecials(t *testing.T) {
 				checkLacks(t, make([]float64, len(specials)+5), make([]float32, len(specials)+5), specials, x)
 			}
 		}
-	})
-}
-
-func TestLacksAllocates(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		allocates(t, func() {
-			var dst, src [50]float64
-			var codes [50]float32
-			kernel.Lacks(dst[:], codes[:], src[:], 1)
-		})
 	})
 }
 

@@ -270,24 +270,6 @@ func TestComparePools(t *testing.T) {
 	})
 }
 
-// TestCompareAllocates demands that no kernel allocates.
-func TestCompareAllocates(t *testing.T) {
-	const words, cols = 8, 3
-	o := operands{
-		a: testkit.Matrix(words*kernel.Block, cols), b: testkit.Matrix(words*kernel.Block, cols),
-		stride: words * kernel.Block, cols: []int32{0, 1, 2}, vals: make([]float64, cols),
-		codes: testkit.Matrix32(words*kernel.Block, cols), limits: make([]float32, cols),
-	}
-	testkit.EachImpl(t, func(t *testing.T) {
-		for _, k := range compareKernels {
-			dst := make([]uint64, words)
-			if n := testing.AllocsPerRun(10, func() { k.run(dst, o) }); n != 0 {
-				t.Errorf("%s: %v allocations", k.name, n)
-			}
-		}
-	})
-}
-
 // fuzzCompare holds a kernel against its golden model: data gives the bits of
 // the matrices and the limits.
 func fuzzCompare(f *testing.F, name string) {

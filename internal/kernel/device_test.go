@@ -435,27 +435,6 @@ func FuzzGroups(f *testing.F) {
 	})
 }
 
-// TestDeviceAllocates nothing.
-func TestDeviceAllocates(t *testing.T) {
-	const rows, nodes = 500, 50
-	r := testkit.Rand(24)
-	c := newDeviceCase(r, rows, 3, func(n int) []float64 { return testkit.Matrix(n, 1) })
-	dst, sums, offsets := make([]int64, rows), make([]float64, nodes), make([]int32, nodes+1)
-	for k := range offsets {
-		offsets[k] = int32(k * rows / nodes)
-	}
-	testkit.EachImpl(t, func(t *testing.T) {
-		if n := testing.AllocsPerRun(10, func() {
-			kernel.DeviceScores(dst, true, c.entries, c.rows)
-			kernel.DeviceSums(sums, c.entries[0].Free, offsets, nil)
-			kernel.DeviceBound(c.entries[0].Free, c.rows)
-			kernel.Groups(offsets, rows)
-		}); n != 0 {
-			t.Errorf("%v allocations", n)
-		}
-	})
-}
-
 func FuzzDeviceScores(f *testing.F) {
 	for _, entries := range []uint8{0, 1, 2, 3, 8, 17} {
 		f.Add(uint64(entries), entries, uint8(100))

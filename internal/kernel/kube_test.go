@@ -279,22 +279,6 @@ func TestKubeSteps(t *testing.T) {
 	}
 }
 
-// TestKubeAllocates nothing.
-func TestKubeAllocates(t *testing.T) {
-	c := newKubeCase(testkit.Rand(8), 500, 5, func(n int) []float64 { return testkit.Matrix(n, 1) })
-	floats, ints := make([]float64, 500), make([]int64, 500)
-	testkit.EachImpl(t, func(t *testing.T) {
-		for _, formula := range kubeTypes {
-			if n := testing.AllocsPerRun(10, func() {
-				kernel.Kube(floats, formula.KubeType, c.entries, &c.table, c.rows)
-				kernel.Kube(ints, formula.KubeType, c.entries, &c.table, c.rows)
-			}); n != 0 {
-				t.Errorf("%s: %v allocations", formula.name, n)
-			}
-		}
-	})
-}
-
 func FuzzKube(f *testing.F) {
 	for _, cols := range []uint8{0, 1, 2, 3, 8, 33} {
 		f.Add(testkit.BytesOf(testkit.Specials()), uint64(cols), cols, uint8(100))

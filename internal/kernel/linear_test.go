@@ -254,20 +254,6 @@ func TestLinearSpecials(t *testing.T) {
 	})
 }
 
-// TestLinearAllocates nothing.
-func TestLinearAllocates(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		matrix := testkit.Matrix(128, 2)
-		allocates(t, func() {
-			var acc, pods [100]float64
-			terms := [2]kernel.LinearTerm{{Input: matrix[:128], Factor: 1}, {Input: matrix[:128], Multiplier: matrix[128:], Factor: 1}}
-			kernel.LinearSum(acc[:], terms[:])
-			kernel.LinearAmount(acc[:], true, terms[:], matrix, 2)
-			kernel.LinearCharge(acc[:], false, terms[:], matrix, 2, 1000, pods[:])
-		})
-	})
-}
-
 func FuzzLinear(f *testing.F) {
 	for _, terms := range []uint8{0, 1, 8, 33} {
 		f.Add(testkit.BytesOf(testkit.Specials()), terms, uint8(100), terms)

@@ -498,29 +498,6 @@ func TestCopiesIntegers(t *testing.T) {
 	})
 }
 
-// TestRatioAllocates nothing.
-func TestRatioAllocates(t *testing.T) {
-	a := ratio{
-		data: testkit.Matrix(512, 3), stride: 512, totals: testkit.Matrix(512, 3), totalStride: 512,
-		cols: []int32{0, 1, 2}, amounts: []float64{1, 2, 3}, tame: true,
-	}
-	testkit.EachImpl(t, func(t *testing.T) {
-		a.keep(testkit.Matrix(512, 3))
-		testAllocates(t, ratioKernels, a)
-		testAllocates(t, keptKernels, a)
-		testAllocates(t, copiesKernels, a)
-	})
-}
-
-func testAllocates[T float64 | int64](t *testing.T, kernels []ratioKernel[T], a ratio) {
-	dst := make([]T, 500)
-	for _, k := range kernels {
-		if n := testing.AllocsPerRun(10, func() { k.run(dst, a) }); n != 0 {
-			t.Errorf("%s: %v allocations", k.name, n)
-		}
-	}
-}
-
 func fuzzRatio[T float64 | int64](f *testing.F, k ratioKernel[T]) {
 	for _, cols := range []uint8{0, 1, 8, 33} {
 		f.Add(testkit.BytesOf(testkit.Specials()), cols, uint8(100))

@@ -254,30 +254,6 @@ func TestSelectInPlace(t *testing.T) {
 	})
 }
 
-// TestSelectAllocates nothing.
-func TestSelectAllocates(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		allocates(t, func() {
-			var values [300]float64
-			var rows, dst [5]uint64
-			rows[1] = 5
-			_ = kernel.ArgMax(values[:], rows[:])
-			_ = kernel.ArgMin(values[:], nil)
-			kernel.MaskGE(dst[:], values[:], rows[:], 0)
-			kernel.MaskLE(dst[:], values[:], nil, 0)
-		})
-		allocates(t, func() {
-			var values [300]int64
-			var rows, dst [5]uint64
-			rows[1] = 5
-			_ = kernel.ArgMax(values[:], rows[:])
-			_ = kernel.ArgMin(values[:], nil)
-			kernel.MaskGE(dst[:], values[:], rows[:], 0)
-			kernel.MaskLE(dst[:], values[:], nil, 0)
-		})
-	})
-}
-
 func allocates(t *testing.T, f func()) {
 	t.Helper()
 	if n := testing.AllocsPerRun(10, f); n != 0 {

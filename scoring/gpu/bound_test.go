@@ -280,34 +280,6 @@ func FuzzBound(f *testing.F) {
 	})
 }
 
-// Requests that are the same words in a row, but not the same request.
-func TestBoundDistinguishesRequests(t *testing.T) {
-	defer gpu.KeepScores(0)()
-	nodes := vector.NewNodes(vector.Schema{}, 3)
-	for i, amounts := range []vector.ResourceVector{{10, 10, 0}, {10, 10, 10}} {
-		if _, _, err := nodes.Set(strconv.Itoa(i), 0, vector.NodeAmounts{Allocatable: amounts}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	gpus := gpu.NewState([]gpu.Node{{Model: 0, Left: []float64{1000}}, {Model: 1, Left: []float64{1000}}})
-	bound := gpu.Bind(scorers(t)[4], nodes, gpus)
-	for _, test := range []struct {
-		models  []int32
-		amounts vector.ResourceVector
-		want    int
-	}{
-		{[]int32{0}, vector.ResourceVector{1, 5}, 0},
-		{nil, vector.ResourceVector{0, 1, 5}, 1},
-		{[]int32{0, 1}, vector.ResourceVector{1, 5}, 0},
-		{[]int32{1}, vector.ResourceVector{1, 5}, 1},
-	} {
-		req := gpu.Request{Count: 1, Milli: 1000, Models: test.models, Amounts: test.amounts}
-		if row, _ := bound.Best(&req, nil, vector.TieLowest()); row != test.want {
-			t.Errorf("models %v, amounts %v: row %d, want %d", test.models, test.amounts, row, test.want)
-		}
-	}
-}
-
 // Several bound scorers read the same nodes and the same state at the same time.
 func TestBoundsShareReaders(t *testing.T) {
 	defer gpu.KeepScores(100)()

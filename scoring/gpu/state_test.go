@@ -316,44 +316,6 @@ func TestFGDWarns(t *testing.T) {
 	}
 }
 
-// TestTypicalOrder checks which kinds are taken where the counts are equal.
-func TestTypicalOrder(t *testing.T) {
-	type pod = gpu.TypicalPod
-	first := pod{CPU: 2, Count: 2, Milli: 2, Spec: "B|A", Models: []int32{1, 0}}
-	with := func(change func(p *pod)) pod {
-		p := first
-		change(&p)
-		return p
-	}
-	want := []pod{
-		with(func(p *pod) { p.CPU, p.Pods = 1, 2 }),
-		first,
-		with(func(p *pod) { p.Models = []int32{0, 1} }),
-		with(func(p *pod) { p.Spec = "A|B" }),
-		with(func(p *pod) { p.Count = 1 }),
-		with(func(p *pod) { p.Milli = 1 }),
-		with(func(p *pod) { p.CPU = 1.5 }),
-	}
-	trace := slices.Clone(want)
-	slices.Reverse(trace)
-	for covered := 1; covered <= len(want); covered++ {
-		typical, err := gpu.TypicalPods(trace, float64(covered+1)/8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, p := range typical.Pods() {
-			w := want[i]
-			w.Pods = max(w.Pods, 1)
-			if p.CPU != w.CPU || p.Count != w.Count || p.Milli != w.Milli || p.Spec != w.Spec || !slices.Equal(p.Models, w.Models) || p.Pods != w.Pods {
-				t.Errorf("%d: got %+v, want %+v", i, p, w)
-			}
-		}
-		if len(typical.Pods()) != covered || typical.N() != float64(covered+1) {
-			t.Errorf("%d kinds, %v pods, want %d", len(typical.Pods()), typical.N(), covered)
-		}
-	}
-}
-
 // TestAllocs checks what is promised not to allocate.
 func TestAllocs(t *testing.T) {
 	if testkit.RaceEnabled {
