@@ -1,7 +1,5 @@
 package quota
 
-import "encoding/json"
-
 // Reason says why a request was refused or, from ReasonOverCapacity on, what leaves
 // too little room. Empty: nothing was refused, or there is room.
 type Reason string
@@ -70,16 +68,6 @@ type Refusal struct {
 
 	output bool // Resource is one, and Message writes its units
 	facts  facts
-}
-
-// MarshalJSON writes the fields and, as message, what Message says: who reads it may have no
-// Message to call.
-func (r Refusal) MarshalJSON() ([]byte, error) {
-	type fields Refusal
-	return json.Marshal(struct {
-		fields
-		Message string `json:"message"`
-	}{fields(r), r.Message()})
 }
 
 // facts are further ones for the message of a refusal.
