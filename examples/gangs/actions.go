@@ -27,8 +27,14 @@ func allocate(e engine, _ *cluster, g waiting, t *tally) decision {
 		return decision{}
 	}
 	t.simulations++
-	nodes, ok := e.place(g.members)
+	nodes, ok := e.place(g)
 	return decision{placed: ok, nodes: slices.Clone(nodes)}
+}
+
+// allocateEach places as many members as have room: each is a job of its own.
+func allocateEach(e engine, _ *cluster, g waiting, t *tally) decision {
+	nodes := e.placeEach(g, t)
+	return decision{placed: len(nodes) > 0, nodes: slices.Clone(nodes)}
 }
 
 // evict releases jobs, one after the other, until the gang has room. It is reclaim and
@@ -42,7 +48,7 @@ func evict(e engine, c *cluster, g waiting, t *tally) decision {
 			continue
 		}
 		t.simulations++
-		if nodes, ok := e.place(g.members); ok {
+		if nodes, ok := e.place(g); ok {
 			return decision{placed: true, victims: i + 1, nodes: slices.Clone(nodes)}
 		}
 	}
@@ -76,7 +82,7 @@ func reclaimWithin(e engine, c *cluster, g waiting, t *tally) decision {
 			continue
 		}
 		t.simulations++
-		if nodes, ok := e.place(g.members); ok {
+		if nodes, ok := e.place(g); ok {
 			return decision{placed: true, victims: victims, nodes: slices.Clone(nodes)}
 		}
 	}
@@ -103,9 +109,9 @@ func consolidate(e engine, c *cluster, g waiting, t *tally) decision {
 		}
 		t.simulations++
 		attempt := e.mark()
-		if nodes, ok := e.place(g.members); ok {
+		if nodes, ok := e.place(g); ok {
 			all := slices.Clone(nodes)
-			if nodes, ok = e.place(moved); ok {
+			if nodes, ok = e.place(waiting{members: moved}); ok {
 				return decision{placed: true, victims: i + 1, nodes: append(all, nodes...)}
 			}
 		}

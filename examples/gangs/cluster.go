@@ -34,7 +34,12 @@ type job struct {
 type waiting struct {
 	name    string
 	members []vector.ResourceVector
+	most    int  // members on one node; 0 is no limit
+	inRack  bool // all on nodes of one rack
 }
+
+// rackNodes is how many nodes a rack has; the last one has fewer.
+const rackNodes = 16
 
 // alike returns a gang of n members that request the same.
 func alike(name string, n int, request vector.ResourceVector) waiting {
@@ -79,15 +84,18 @@ type story struct {
 	do      func(e engine, c *cluster, g waiting, t *tally) decision
 }
 
-// stories are the six actions.
+// stories are the actions.
 var stories = []struct {
 	action string
 	make   func(nodes int, r *rand.Rand) story
 }{
 	{"allocate", allocateStory},
+	{"jobs of one GPU", eachStory},
 	{"reclaim", reclaimStory},
 	{"reclaim large jobs", reclaimLargeStory},
 	{"reclaim within quota", reclaimWithinStory},
+	{"reclaim, anti-affinity", reclaimApartStory},
+	{"reclaim within a rack", reclaimRackStory},
 	{"preempt", preemptStory},
 	{"consolidate", consolidateStory},
 }
@@ -106,6 +114,14 @@ func allocateStory(nodes int, r *rand.Rand) story {
 		members := max(2, nodes*(1+r.IntN(4))/8)
 		s.gangs = append(s.gangs, alike(fmt.Sprintf("gang-%d", i), members, vector.ResourceVector{4 * gpus, 32 * gpus, gpus}))
 	}
+	return s
+}
+
+// eachStory is a cluster with one to four free GPUs a node, and more jobs of one GPU than
+// have room.
+func eachStory(nodes int, r *rand.Rand) story {
+	s := allocateStory(nodes, r)
+	s.do, s.gangs = allocateEach, []waiting{alike("jobs", 4*nodes, vector.ResourceVector{4, 32, 1})}
 	return s
 }
 
@@ -169,6 +185,38 @@ func reclaimWithinStory(nodes int, r *rand.Rand) story {
 		alike("more", max(2, nodes/5), vector.ResourceVector{90, 700, 8}),
 		alike("less", max(1, nodes/20), vector.ResourceVector{12, 96, 1}),
 	}}
+}
+
+// reclaimApartStory is a cluster of which every second node has GPUs, filled with jobs of many
+// pods. Of one gang, a quarter of the nodes get a member, and the other wants more nodes than
+// have GPUs.
+func reclaimApartStory(nodes int, r *rand.Rand) story {
+	c := newCluster(nodes)
+	for row := 1; row < nodes; row += 2 {
+		c.free[row][gpu] = 0
+	}
+	request := vector.ResourceVector{12, 96, 1}
+	singles(c, r, request)
+	var jobs []job
+	for size := max(1, nodes/50); len(c.running) > 0; {
+		var j job
+		for _, single := range c.running[:min(size, len(c.running))] {
+			j.pods = append(j.pods, single.pods...)
+		}
+		jobs, c.running = append(jobs, j), c.running[min(size, len(c.running)):]
+	}
+	c.running = jobs
+	fits, many := alike("fits", max(1, nodes/4), request), alike("too-many", nodes/2+2, request)
+	fits.most, many.most = 1, 1
+	return story{cluster: c, do: evict, gangs: []waiting{many, fits}}
+}
+
+// reclaimRackStory is reclaimStory for a gang that has to be in one rack.
+func reclaimRackStory(nodes int, r *rand.Rand) story {
+	s := reclaimStory(nodes, r)
+	s.gangs = []waiting{alike("whole-nodes", min(nodes, rackNodes/4), vector.ResourceVector{90, 700, 8})}
+	s.gangs[0].inRack = true
+	return s
 }
 
 // preemptStory is a cluster whose GPUs are free and whose cores are not: pods of low

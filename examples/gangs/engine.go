@@ -28,8 +28,12 @@ type engine interface {
 	lacks(g waiting) bool
 
 	// place places all members, each on the first node with room, in their order, or
-	// none of them. It returns the nodes.
-	place(members []vector.ResourceVector) ([]int32, bool)
+	// none of them. It returns the nodes. A gang that has to be in one rack goes to the first
+	// that has room.
+	place(g waiting) ([]int32, bool)
+
+	// placeEach places members that are alike until one has no room. It returns the nodes.
+	placeEach(g waiting, t *tally) []int32
 
 	// mark and rollback take back what was released and placed.
 	mark() int
@@ -41,6 +45,7 @@ type plain struct {
 	free    []vector.ResourceVector
 	journal []change
 	nodes   []int32
+	has     []int // per node: members of the gang, if it has a limit
 }
 
 // change is what was added to a row.
@@ -88,25 +93,59 @@ func (p *plain) rollback(mark int) {
 	}
 }
 
-func (p *plain) place(members []vector.ResourceVector) ([]int32, bool) {
+func (p *plain) place(g waiting) ([]int32, bool) {
+	if !g.inRack {
+		return p.placeIn(g, 0, len(p.free))
+	}
+	for from := 0; from < len(p.free); from += rackNodes {
+		if nodes, ok := p.placeIn(g, from, min(from+rackNodes, len(p.free))); ok {
+			return nodes, true
+		}
+	}
+	return nil, false
+}
+
+// placeIn places all members on the nodes from one to another, or none of them.
+func (p *plain) placeIn(g waiting, from, to int) ([]int32, bool) {
 	mark := p.mark()
 	p.nodes = p.nodes[:0]
-	for _, request := range members {
-		row := p.first(request)
+	if p.has = p.has[:0]; g.most > 0 {
+		p.has = append(p.has, make([]int, len(p.free))...)
+	}
+	for _, request := range g.members {
+		row := p.first(request, g.most, from, to)
 		if row < 0 {
 			p.rollback(mark)
 			return nil, false
 		}
 		p.add(row, request, -1)
 		p.nodes = append(p.nodes, int32(row))
+		if g.most > 0 {
+			p.has[row]++
+		}
 	}
 	return p.nodes, true
 }
 
-// first returns the first node with room for a request, or -1.
-func (p *plain) first(request vector.ResourceVector) int {
-	for row, free := range p.free {
-		fits := true
+func (p *plain) placeEach(g waiting, t *tally) []int32 {
+	p.nodes = p.nodes[:0]
+	for _, request := range g.members {
+		t.simulations++
+		row := p.first(request, 0, 0, len(p.free))
+		if row < 0 { // jobs that ask for the same have no room either
+			break
+		}
+		p.add(row, request, -1)
+		p.nodes = append(p.nodes, int32(row))
+	}
+	return p.nodes
+}
+
+// first returns the first node with room for a request, which has fewer members than most, or
+// -1.
+func (p *plain) first(request vector.ResourceVector, most, from, to int) int {
+	for row := from; row < to; row++ {
+		free, fits := p.free[row], most == 0 || p.has[row] < most
 		for k, x := range request {
 			if x > 0 && x > free[k] {
 				fits = false
@@ -130,6 +169,8 @@ type proved struct {
 	requests vector.Matrix
 	above    vector.Matrix
 	nodes    []int32
+	racks    gang.Domains
+	inRack   bool // the gang has to be in one
 }
 
 func (p *proved) load(c *cluster) {
@@ -143,10 +184,21 @@ func (p *proved) load(c *cluster) {
 		p.above.SetRow(queue, amounts)
 	}
 	p.marks = p.marks[:0]
+	p.racks.Rows, p.racks.Offsets = p.racks.Rows[:0], append(p.racks.Offsets[:0], 0)
+	for row := range len(c.free) {
+		p.racks.Rows = append(p.racks.Rows, int32(row))
+		if end := row + 1; end%rackNodes == 0 || end == len(c.free) {
+			p.racks.Offsets = append(p.racks.Offsets, int32(end))
+		}
+	}
 }
 
 func (p *proved) begin(g waiting) {
 	p.proof.Reset(p.overlay.Matrix(), p.matrix(g.members), nil)
+	must(p.proof.Spread(gang.Spread{Most: g.most}))
+	if p.inRack = g.inRack; g.inRack {
+		p.proof.Within(&p.racks)
+	}
 }
 
 // matrix returns the requests of members, a row each.
@@ -165,8 +217,12 @@ func (p *proved) release(j job) {
 	}
 }
 
-func (p *proved) impossible() bool {
-	_, impossible := p.proof.Infeasible()
+func (p *proved) impossible() (impossible bool) {
+	if p.inRack {
+		_, _, impossible = p.proof.InfeasibleIn()
+	} else {
+		_, impossible = p.proof.Infeasible()
+	}
 	return impossible
 }
 
@@ -186,14 +242,30 @@ func (p *proved) lacks(g waiting) bool {
 	return why.Reason == gang.InfeasibleAggregate
 }
 
-func (p *proved) place(members []vector.ResourceVector) (nodes []int32, ok bool) {
-	if p.nodes, ok = p.packer.Place(p.nodes, p.overlay.Matrix(), p.matrix(members), nil); !ok {
+func (p *proved) place(g waiting) (nodes []int32, ok bool) {
+	must(p.packer.Spread(gang.Spread{Most: g.most}))
+	free, requests := p.overlay.Matrix(), p.matrix(g.members)
+	if g.inRack {
+		rack := -1
+		p.nodes, rack = p.packer.PlaceIn(p.nodes, free, requests, nil, &p.racks)
+		ok = rack >= 0
+	} else {
+		p.nodes, ok = p.packer.Place(p.nodes, free, requests, nil)
+	}
+	if !ok {
 		return nil, false
 	}
 	for i, row := range p.nodes {
-		must(p.overlay.SubFromRow(int(row), members[i]))
+		must(p.overlay.SubFromRow(int(row), g.members[i]))
 	}
 	return p.nodes, true
+}
+
+func (p *proved) placeEach(g waiting, t *tally) []int32 {
+	t.simulations++
+	room := vector.SumCopies(p.overlay.Matrix(), g.members[0], nil)
+	nodes, _ := p.place(waiting{members: g.members[:min(int64(len(g.members)), room)]})
+	return nodes
 }
 
 func (p *proved) mark() int {

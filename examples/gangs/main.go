@@ -1,8 +1,8 @@
 // Gangs is a small scheduler that simulates, as KAI-Scheduler and Volcano do: for a gang
 // that waits it evicts or moves jobs one by one, and tries to place the gang after each.
-// It runs six actions twice, with loops over nodes and with the library: a proof in
+// It runs nine actions twice, with loops over nodes and with the library: a proof in
 // front of every simulation, and all nodes at once. Both decide the same. It prints the
-// times, and with -svg draws the picture of docs/gangs.md.
+// times and what the columns mean, and with -svg draws the picture of docs/gangs.md.
 //
 // The exit status is 1 when something fails and 2 for wrong flags.
 package main
@@ -31,7 +31,7 @@ func main() {
 // help is what -help prints.
 var help = command.Help{
 	Name:  "gangs",
-	About: "Runs six actions of a scheduler that simulates, with and without a proof.",
+	About: "Runs nine actions of a scheduler that simulates, with and without a proof.",
 	Groups: []command.Group{
 		{Title: "The clusters", Example: "-nodes 100,5000", Flags: []string{"nodes", "seed"}},
 		{Title: "What it writes", Example: "-svg docs/gangs.svg", Flags: []string{"svg"}},
@@ -115,8 +115,19 @@ func run(out io.Writer, sizes []int, seed uint64, line *progress.Line) ([]result
 		}
 	}
 	line.Clear()
-	return results, w.Flush()
+	err := w.Flush()
+	fmt.Fprint(out, legend)
+	return results, err
 }
+
+// legend says what the table shows.
+const legend = `
+placed       gangs that got room, of all that wait
+victims      jobs that are evicted or moved for them, in an order that is given
+simulations  attempts to place a gang after some victims: with loops after each, with the
+             proof only where it does not say that the attempt must fail
+time         for all gangs; both sides decide the same, or the program fails
+`
 
 // round shortens a time for print.
 func round(d time.Duration) time.Duration {

@@ -42,7 +42,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows := strings.Count(out.String(), "\n"); rows != 1+2*len(stories) {
+	table, _, explained := strings.Cut(out.String(), legend)
+	if rows := strings.Count(table, "\n"); rows != 1+2*len(stories) || !explained {
 		t.Errorf("%d rows:\n%s", rows, out.String())
 	}
 	path := filepath.Join(t.TempDir(), "gangs.svg")

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	width  = 12.6 * vg.Inch
-	height = 2.9 * vg.Inch
+	width       = 9.5 * vg.Inch
+	height      = 2.6 * vg.Inch // of a row
+	panelsInRow = 3
 )
 
 // looks are how the engines are drawn: colors of the palette by Okabe and Ito, which
@@ -39,20 +40,26 @@ func writePicture(path string, results []result) error {
 	if len(results) == 0 {
 		return errors.New("nothing to draw")
 	}
-	var panels []*plot.Plot
+	var rows [][]*plot.Plot
 	low, high := decades(results)
 	legend := picture.NewLegend()
 	named := legend
-	for _, s := range stories {
+	for i, s := range stories {
 		p, err := panel(s.action, results, low, high, named)
 		if err != nil {
 			return err
 		}
-		panels, named = append(panels, p), nil // each engine is named once
+		if i+panelsInRow >= len(stories) {
+			p.X.Label.Text = "nodes (log scale)"
+		}
+		if named = nil; i%panelsInRow == 0 { // each engine is named once
+			p.Y.Label.Text = "time (log scale)"
+			rows = append(rows, nil)
+		}
+		rows[i/panelsInRow] = append(rows[i/panelsInRow], p)
 	}
-	panels[0].Y.Label.Text = "time (log scale)"
-	canvas := vgsvg.New(width, height)
-	picture.Draw(canvas, panels, legend)
+	canvas := vgsvg.New(width, vg.Length(len(rows))*height)
+	picture.DrawRows(canvas, rows, legend)
 	return picture.WriteSVG(path, canvas)
 }
 
@@ -71,7 +78,7 @@ func decades(results []result) (low, high int) {
 // panel draws the times of one action, from 10^low to 10^high seconds, and names the
 // lines in the legend, unless it is nil.
 func panel(action string, results []result, low, high int, legend *plot.Legend) (*plot.Plot, error) {
-	p := picture.NewPlot(action, "nodes (log scale)", "")
+	p := picture.NewPlot(action, "", "")
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker = picture.Ticks(10, 100, 1000, 10_000, 100_000)
 	var times plot.ConstantTicks

@@ -71,15 +71,35 @@ func Ticks(values ...float64) plot.ConstantTicks {
 // Draw draws plots next to each other: axes, titles and labels at one height, and the
 // legend, unless it is nil, right of them.
 func Draw(canvas vg.CanvasSizer, plots []*plot.Plot, legend *plot.Legend) {
-	const line = vg.Length(18) // with a title or a label
+	DrawRows(canvas, [][]*plot.Plot{plots}, legend)
+}
+
+// DrawRows draws rows of as many plots, below each other.
+func DrawRows(canvas vg.CanvasSizer, rows [][]*plot.Plot, legend *plot.Legend) {
 	whole := draw.New(canvas)
 	Background(whole)
 	inner := draw.Crop(whole, Margin, -Margin, Margin, -Margin)
 	if legend != nil {
 		width := legend.Rectangle(inner).Size().X
-		legend.Draw(draw.Crop(inner, inner.Size().X-width, 0, 0, -line))
+		legend.Draw(draw.Crop(inner, inner.Size().X-width, 0, 0, -titleHeight))
 		inner = draw.Crop(inner, 0, -width-Margin, 0, 0)
 	}
+	height := inner.Size().Y / vg.Length(len(rows))
+	for i, plots := range rows {
+		top, bottom := vg.Length(i)*height, vg.Length(len(rows)-1-i)*height
+		if i > 0 {
+			top += Margin
+		}
+		drawRow(draw.Crop(inner, 0, 0, bottom, -top), plots)
+	}
+}
+
+// titleHeight is the height of a line with a title or a label.
+const titleHeight = vg.Length(18)
+
+// drawRow draws plots next to each other.
+func drawRow(inner draw.Canvas, plots []*plot.Plot) {
+	const line = titleHeight
 	// The plots get their titles and labels here: their own are at different heights, and
 	// a label on a logarithmic axis takes room where it is not.
 	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: 1.5 * Margin, PadLeft: line, PadRight: Margin / 2, PadTop: line, PadBottom: line}
