@@ -112,7 +112,7 @@ func (t *Tree) divideRow(row int32, columns []uint64) {
 		}
 	}
 	children := t.shape.levelsOf(row, t.rows[row].children)
-	t.gather(row, children)
+	t.gather(children)
 	for k, j := range d.columns {
 		t.setShare(row, oversold, j, t.divide(row, children, k))
 	}
@@ -128,23 +128,17 @@ func (t *Tree) divideRow(row int32, columns []uint64) {
 	}
 }
 
-// gather copies what a division needs, column by column: amounts of one queue lie side by
-// side in the tree, and a division reads one amount of all queues.
-func (t *Tree) gather(parent int32, children []int32) {
+// gather copies what children want and may have, column by column: amounts of one queue lie side
+// by side in the tree, and a division reads one amount of all queues. What they have a right to
+// lies like that in the shape.
+func (t *Tree) gather(children []int32) {
 	d, n := &t.work, len(children)
-	size := n * len(d.columns)
-	d.cans, d.rights, d.weights, d.gotten = resized(d.cans, size), resized(d.rights, size), resized(d.weights, size), resized(d.gotten, size)
-	right := deserved
-	if t.options.ByWeight {
-		right = guarantee
-	}
-	first := t.shape.first[parent]
-	d.ranks, d.priorities = t.shape.ranks[first:][:n], t.shape.priorities[first:][:n]
+	d.cans, d.gotten = resized(d.cans, n*len(d.columns)), resized(d.gotten, n*len(d.columns))
 	for i, child := range children {
-		limits, wants, rights, weights := t.term(child, limit), t.used(child, wanted), t.term(child, right), t.term(child, weight)
+		limits, wants := t.term(child, limit), t.used(child, wanted)
 		at := i
 		for _, j := range d.columns {
-			d.cans[at], d.rights[at], d.weights[at] = min(limits[j], wants[j]), rights[j], weights[j]
+			d.cans[at] = min(limits[j], wants[j])
 			at += n
 		}
 	}
@@ -162,17 +156,14 @@ func (t *Tree) setShare(row int32, part, j int, x int64) {
 type division struct {
 	columns []int
 
-	ranks      []int32 // per child, by priority; the shape's
-	priorities []int64
-
 	// Per column, and in it per child, by priority.
-	cans    []int64 // the most that it wants and may have
-	rights  []int64 // what it deserves, or is guaranteed
-	weights []int64
-	gotten  []int64
+	cans   []int64 // the most that it wants and may have
+	gotten []int64
 
-	can, right, weight, got []int64 // these in the present column
-	promise                 []int64 // what each gets before anything is poured
+	// In the present column, per child: these, and what the shape has.
+	can, right, weight, got, priorities []int64
+	ranks                               []int32
+	promise                             []int64 // what each gets before anything is poured
 
 	items  []item
 	events []event
@@ -186,7 +177,6 @@ type division struct {
 // and at most hi.
 type item struct {
 	w, lo, hi int64
-	got       int64
 	child     int32 // in the list by priority
 }
 
@@ -196,8 +186,11 @@ type level struct{ num, den, weight uint64 }
 // divide divides the column at place k of what a row gets. The parts are in d.got; it
 // returns what is promised beyond the amount.
 func (t *Tree) divide(row int32, children []int32, k int) (over int64) {
-	d, n, amount := &t.work, len(children), t.shared(row, share)[t.work.columns[k]]
-	d.can, d.right, d.weight, d.got = d.cans[k*n:][:n], d.rights[k*n:][:n], d.weights[k*n:][:n], d.gotten[k*n:][:n]
+	d, s, n, j := &t.work, &t.shape, len(children), t.work.columns[k]
+	first, amount := int(s.first[row]), t.shared(row, share)[j]
+	at := first*t.cols + j*n
+	d.can, d.got, d.right, d.weight = d.cans[k*n:][:n], d.gotten[k*n:][:n], s.rights[at:][:n], s.weights[at:][:n]
+	d.ranks, d.priorities = s.ranks[first:][:n], s.priorities[first:][:n]
 	d.promise = resized(d.promise, n)
 	if d.isTraced {
 		d.levels = resized(d.levels, n)
@@ -206,7 +199,7 @@ func (t *Tree) divide(row int32, children []int32, k int) (over int64) {
 	if t.options.ByWeight {
 		return t.divideByWeight(children, amount)
 	}
-	return t.divideAbove(children, d.columns[k], amount)
+	return t.divideAbove(children, j, amount)
 }
 
 // divideAbove divides an amount by KAI's rule: first what each deserves, as far as it wants
@@ -273,8 +266,8 @@ func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 	if sum >= amount {
 		return sum - amount
 	}
-	d.items = d.items[:0]
-	left := amount
+	d.items = resized(d.items, len(children))
+	items, left := d.items[:0], amount
 	for i, g := range d.right {
 		// What others are guaranteed is not to be had. Who can't rise has its guarantee already,
 		// and takes no part.
@@ -284,9 +277,9 @@ func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 			continue
 		}
 		d.got[i] = 0
-		d.items = append(d.items, item{w: d.weight[i], lo: g, hi: most, child: int32(i)})
+		items = append(items, item{d.weight[i], g, most, int32(i)})
 	}
-	d.pour(d.items, left)
+	d.pour(items, left)
 	return 0
 }
 
@@ -306,9 +299,6 @@ func (d *division) pour(items []item, amount int64) (left int64) {
 		return amount - sum
 	}
 	d.fill(items, amount)
-	for i := range items {
-		d.got[items[i].child] += items[i].got
-	}
 	return 0
 }
 

@@ -142,7 +142,7 @@ func (t *Tree) Explain(row, column int) Bound {
 	parent := t.rows[i].parent
 	children := t.shape.levelsOf(parent, t.rows[parent].children)
 	t.work.columns = append(t.work.columns[:0], column)
-	t.gather(parent, children)
+	t.gather(children)
 	t.work.isTraced = true
 	over := t.divide(parent, children, 0)
 	t.work.isTraced = false

@@ -13,14 +13,15 @@ type event struct {
 
 // part is what is left of an item's amount below the unit, in units of 1/den.
 type part struct {
-	rest uint64
-	item int32
-	rank int32
+	rest  uint64
+	child int32
+	rank  int32
 }
 
-// fill finds the level l at which the amounts min(max(l*w, lo), hi) of the items add up to
-// an amount, which lies between the sums of lo and of hi, and rounds them to whole units:
-// down, and then one unit more for the greatest fractional parts, ties by rank.
+// fill adds to d.got what each item gets of an amount, which lies between the sums of lo and of
+// hi. It finds the level l at which the amounts min(max(l*w, lo), hi) add up to it, and rounds
+// these to whole units: down, and then one unit more for the greatest fractional parts, ties by
+// rank.
 //
 // Think of the items as vessels of w square units each, with a floor at lo and a lid at hi,
 // that are filled to one level. The sum of what is in them is a straight line between two
@@ -107,29 +108,29 @@ func partition(events []event, pivot event) (low, high int) {
 	return low, high
 }
 
-// round gives each item its amount at the level num/den, in whole units that add up.
+// round adds to d.got what each item has at the level num/den, in whole units that add up.
 func (d *division) round(items []item, amount int64, num, den uint64) {
 	d.parts = resized(d.parts, len(items))
 	parts := d.parts[:0]
 	for i := range items {
-		x := &items[i]
-		x.got = x.hi
+		x, got := &items[i], items[i].hi
 		hi, lo := bits.Mul64(num, uint64(x.w))
 		if hi < den { // else it is 2^64 or more
 			if q, rest := bits.Div64(hi, lo, den); q < uint64(x.hi) {
-				x.got = max(int64(q), x.lo)
+				got = max(int64(q), x.lo)
 				if rest > 0 && int64(q) >= x.lo {
-					parts = append(parts, part{rest, int32(i), d.ranks[x.child]})
+					parts = append(parts, part{rest, x.child, d.ranks[x.child]})
 				}
 			}
 		}
-		amount -= x.got
+		amount -= got
+		d.got[x.child] += got
 		if d.isTraced {
 			d.levels[x.child] = level{num, den, uint64(x.w)}
 		}
 	}
 	for _, p := range greatest(parts, int(amount)) {
-		items[p.item].got++
+		d.got[p.child]++
 	}
 }
 

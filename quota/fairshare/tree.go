@@ -627,8 +627,11 @@ type shape struct {
 	levels   []int32 // the same by priority, high to low, then rank
 	first    []int32 // per row: where its children begin
 
-	ranks      []int32 // of levels: the rank among all, side by side for a division
-	priorities []int64
+	// Of levels, side by side for a division: the rank among all; and for each parent, column by
+	// column, what its children deserve or, by weight, are guaranteed, and their weights.
+	ranks           []int32
+	priorities      []int64
+	rights, weights []int64
 
 	place []int32 // per row: which child of its parent it is, by rank
 	rank  []int32 // per row: its rank among all
@@ -685,10 +688,7 @@ func (t *Tree) tidy() {
 		return cmp.Or(cmp.Compare(t.rows[b].priority, t.rows[a].priority), cmp.Compare(s.rank[a], s.rank[b]))
 	})
 	deal(s.levels)
-	s.ranks, s.priorities = resized(s.ranks, n), resized(s.priorities, n)
-	for i, row := range s.levels[:len(rows)] {
-		s.ranks[i], s.priorities[i] = s.rank[row], t.rows[row].priority
-	}
+	t.lineUp(s.levels[:len(rows)])
 
 	s.order = append(s.order[:0], 0)
 	s.depth[0], s.place[0], s.rank[0] = 0, 0, -1
@@ -704,4 +704,23 @@ func (t *Tree) tidy() {
 	t.stale.all(t)
 	t.next.isOld = true
 	t.stale.history = true
+}
+
+// lineUp copies what divisions read of the children of each parent.
+func (t *Tree) lineUp(levels []int32) {
+	s, right := &t.shape, deserved
+	if t.options.ByWeight {
+		right = guarantee
+	}
+	s.ranks, s.priorities = resized(s.ranks, len(levels)), resized(s.priorities, len(levels))
+	s.rights, s.weights = resized(s.rights, len(levels)*t.cols), resized(s.weights, len(levels)*t.cols)
+	for i, row := range levels {
+		s.ranks[i], s.priorities[i] = s.rank[row], t.rows[row].priority
+		parent := t.rows[row].parent
+		first, n := int(s.first[parent]), int(t.rows[parent].children)
+		for j := range t.cols {
+			at := first*t.cols + j*n + i - first
+			s.rights[at], s.weights[at] = t.term(row, right)[j], t.term(row, weight)[j]
+		}
+	}
 }
