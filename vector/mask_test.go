@@ -90,22 +90,6 @@ func TestMaskAgainstMap(t *testing.T) {
 	}
 }
 
-func TestMaskResizeClears(t *testing.T) {
-	m := vector.NewMask(200)
-	m.SetAll()
-	words := &m.Words()[0]
-	for _, rows := range []int{130, 200, 0, 64, 65} {
-		m.Reset(rows)
-		if m.Len() != rows || m.Any() {
-			t.Errorf("Resize(%d): length %d, %d rows set", rows, m.Len(), m.Count())
-		}
-		if rows > 0 && &m.Words()[0] != words {
-			t.Errorf("Resize(%d) does not reuse the storage", rows)
-		}
-		m.SetAll()
-	}
-}
-
 func TestMaskMillion(t *testing.T) {
 	m := vector.NewMask(1_000_000)
 	for r := 0; r < 1_000_000; r += 7 {

@@ -395,25 +395,6 @@ func TestMatrixChanged(t *testing.T) {
 	}
 }
 
-func TestMatrixChangedOverrun(t *testing.T) {
-	m := vector.NewMatrix(none, 2000, 1)
-	start := m.Version()
-	for i := range vector.ChangeLogSize {
-		m.SetRow(i, nil)
-	}
-	if rows, all := m.Changed(nil, start); all || len(rows) != vector.ChangeLogSize {
-		t.Errorf("a full log: %d rows, all %v", len(rows), all)
-	}
-	m.SetRow(1500, nil)
-	if rows, all := m.Changed(nil, start); !all || len(rows) != 0 {
-		t.Errorf("an overrun log: %d rows, all %v", len(rows), all)
-	}
-	rows, all := m.Changed(nil, start+1)
-	if all || len(rows) != vector.ChangeLogSize || rows[len(rows)-1] != 1500 || rows[0] != 1 {
-		t.Errorf("the last %d writes: %d rows, all %v", vector.ChangeLogSize, len(rows), all)
-	}
-}
-
 func TestMatrixCopyFrom(t *testing.T) {
 	src := vector.NewMatrix(columns("a", "b"), 100, 2)
 	for i := range 100 {

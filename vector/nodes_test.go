@@ -606,35 +606,6 @@ func TestNodesRefusedPods(t *testing.T) {
 	}
 }
 
-// Whole amounts come back exactly; free has the bits of what was never touched.
-func TestNodesForgetIsExact(t *testing.T) {
-	r := testkit.Rand(2)
-	n := vector.NewNodes(none, 3, vector.WithScored())
-	for i := range 50 {
-		mustSet(t, n, fmt.Sprint(i), 0, vector.NodeAmounts{
-			Allocatable: vec{float64(r.Uint64N(1 << 53)), inf, 0.1}, Requested: vec{float64(r.Uint64N(1 << 52)), 7, 3}, Scored: vec{1, 2, 3},
-		})
-	}
-	want := [][][]float64{contents(n.Requested()), contents(n.Free()), contents(n.Scored())}
-	var rows []int32
-	var pods []vector.PodAmounts
-	for range 500 {
-		rows = append(rows, int32(r.IntN(n.Len())))
-		pods = append(pods, vector.PodAmounts{Requested: vec{float64(r.Int64N(1 << 40)), float64(r.IntN(9)), 1}, Scored: vec{float64(r.Int64N(1 << 40))}})
-	}
-	if err := n.AssumeAll(rows, pods); err != nil {
-		t.Fatal(err)
-	}
-	for _, i := range r.Perm(len(rows)) {
-		if err := n.Forget(int(rows[i]), pods[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for k, m := range []*vector.Matrix{n.Requested(), n.Free(), n.Scored()} {
-		wantMatrix(t, fmt.Sprint("matrix ", k), m, want[k])
-	}
-}
-
 func TestNodesPanics(t *testing.T) {
 	newNodes := func() *vector.Nodes {
 		n := vector.NewNodes(cpuGPU, 2)
@@ -700,29 +671,6 @@ func TestNodesPanics(t *testing.T) {
 			}
 			mustSet(t, n, "b", 1, vector.NodeAmounts{}) // it is not locked
 		})
-	}
-}
-
-// The zero value is empty, and becomes a copy.
-func TestNodesZero(t *testing.T) {
-	var n, dst vector.Nodes
-	if _, ok := n.Row("a"); ok || n.Len() != 0 || n.Free().Cols() != 0 || n.Free().Schema() != none || n.Names().Len() != 0 || n.Current("a", 0) || n.Free().Rows() != 0 {
-		t.Error("the zero value is not empty")
-	}
-	for range n.All() {
-		t.Error("the zero value has a row")
-	}
-	n.KeepReciprocals()
-	n.Snapshot(&dst)
-	if dst.Len() != 0 {
-		t.Error("a copy of nothing has rows")
-	}
-	full := vector.NewNodes(cpuGPU, 2)
-	mustSet(t, full, "a", 1, vector.NodeAmounts{Allocatable: vec{1, 2}})
-	free := dst.Free()
-	full.Snapshot(&dst)
-	if dst.Free() != free || free.At(0, 1) != 2 || dst.Free().Schema() != cpuGPU {
-		t.Error("a copy has other matrices")
 	}
 }
 

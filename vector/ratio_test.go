@@ -93,32 +93,6 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-// The kernels agree before and after a column stops being tame.
-func TestRatiosAcrossTame(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		edge := []float64{0x1p-500, 0x1p-501, 0x1.fffffffffffffp499, 0x1p500, tiny, large, inf, nan, zero, 1}
-		for _, x := range edge {
-			for _, total := range edge {
-				m := matrixOf(2, vec{x, 1}, vec{1, x}, vec{3, 3})
-				got, copies := make([]float64, 3), make([]int64, 3)
-				for _, request := range []vec{{total}, {total, 1}, {1, total}} {
-					vector.NormalizedSum(got, m, request)
-					vector.Copies(copies, m, request)
-					for i := range got {
-						row := m.Row(nil, i)
-						if want := row.NormalizedSum(request); !testkit.Same(got[i], want) {
-							t.Errorf("NormalizedSum of %v over %v: %v, want %v", row, request, got[i], want)
-						}
-						if want := request.CopiesFit(row); copies[i] != want {
-							t.Errorf("Copies of %v in %v: %d, want %d", request, row, copies[i], want)
-						}
-					}
-				}
-			}
-		}
-	})
-}
-
 func TestRatiosWorked(t *testing.T) {
 	nodes := matrixOf(5, vec{64000, 256e9, 8, 4, 100}, vec{1000, 4e9, 0.5, 0, 0})
 	capacity := vec{64000, 256e9, 8, 4, 100}

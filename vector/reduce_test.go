@@ -73,21 +73,6 @@ func TestColumnReductionsWorked(t *testing.T) {
 	}
 }
 
-// Rows are added in ascending order, which a reordered sum would show.
-func TestSumColumnsInOrder(t *testing.T) {
-	for cols := range 10 {
-		m := vector.NewMatrix(none, 3, cols)
-		for j := range cols {
-			m.SetColumn(j, 0, []float64{1, 0x1p53, -0x1p53})
-		}
-		for j, got := range vector.SumColumns(nil, m, nil) {
-			if got != 0 { // 1 + 2^53 loses the 1
-				t.Errorf("column %d of %d: %v", j, cols, got)
-			}
-		}
-	}
-}
-
 func TestSegmentSum(t *testing.T) {
 	r := testkit.Rand(1)
 	testkit.EachImpl(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package vector_test
 
 import (
 	"math"
-	"math/big"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -213,21 +212,6 @@ func TestVectorElements(t *testing.T) {
 	}
 }
 
-func TestVectorClone(t *testing.T) {
-	if c := vec(nil).Clone(); c == nil || len(c) != 0 {
-		t.Errorf("clone of nil = %#v", c)
-	}
-	v := vec{1, zero, nan}
-	c := v.Clone()
-	if !same(c, v) {
-		t.Errorf("clone = %v", c)
-	}
-	c[0] = 5
-	if v[0] != 1 {
-		t.Error("the clone shares its elements")
-	}
-}
-
 func TestVectorIsZero(t *testing.T) {
 	for _, c := range []struct {
 		v    vec
@@ -333,26 +317,6 @@ func TestVectorCopiesFit(t *testing.T) {
 	}
 }
 
-// For integers below 2^53 the floor of the rounded quotient is the exact
-// integer quotient.
-func TestVectorCopiesFitIntegers(t *testing.T) {
-	r := testkit.Rand(1)
-	for range 200_000 {
-		request := 1 + r.Int64N(1<<(1+r.IntN(52)))
-		free := r.Int64N(1 << 53)
-		switch r.IntN(3) {
-		case 0: // an exact multiple or its neighbours
-			free = min(free/request*request+r.Int64N(3), 1<<53-1)
-			free = max(free-1, 0)
-		case 1:
-			free = min(request+r.Int64N(3), 1<<53-1)
-		}
-		if got := (vec{float64(request)}).CopiesFit(vec{float64(free)}); got != free/request {
-			t.Fatalf("%d copies of %d in %d, want %d", got, request, free, free/request)
-		}
-	}
-}
-
 func TestVectorShortfall(t *testing.T) {
 	for _, c := range []struct {
 		request, free, want vec
@@ -414,21 +378,6 @@ func TestVectorFitLaws(t *testing.T) {
 			checkFitLaws(t, vec{x, y}, vec{y})
 			// Neighbours, where a rounded quotient of 1 would be wrong.
 			checkFitLaws(t, vec{x}, vec{math.Nextafter(x, y)})
-		}
-	}
-}
-
-// The quotients of NormalizedSum and CopiesFit are the exact quotient rounded
-// once.
-func TestVectorQuotientIsCorrectlyRounded(t *testing.T) {
-	r := testkit.Rand(2)
-	for range 20_000 {
-		x := math.Ldexp(1+r.Float64(), r.IntN(200)-100)
-		y := math.Ldexp(1+r.Float64(), r.IntN(200)-100)
-		exact := new(big.Rat).Quo(new(big.Rat).SetFloat64(x), new(big.Rat).SetFloat64(y))
-		want, _ := exact.Float64()
-		if got := (vec{x}).NormalizedSum(vec{y}); got != want {
-			t.Fatalf("%v/%v = %v, want %v", x, y, got, want)
 		}
 	}
 }
