@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 	corev1 "k8s.io/api/core/v1"
@@ -59,122 +59,44 @@ func need(kind, perInstance string, count int64) share.Requirement {
 	return share.Requirement{Kind: kind, PerInstance: needAmounts(perInstance), Count: count}
 }
 
-func TestNormalize(t *testing.T) {
-	const gpu, rdma, fpga = device.KindGPU, device.KindRDMA, device.KindFPGA
-	const crowded = "koordinator.sh/gpu-core: %d percent for one instance, more than a device has"
-	warned := func(n share.Requirement, core int64) share.Requirement {
-		n.Warning = fmt.Sprintf(crowded, core)
-		return n
+// needText is a list of requirements as testdata has it, or the error.
+func needText(needs []share.Requirement, err error) string {
+	switch {
+	case errors.Is(err, share.ErrInvalidCombination):
+		return "invalid combination"
+	case errors.Is(err, share.ErrInvalidUnit):
+		return "invalid amount"
+	case err != nil:
+		return err.Error()
 	}
-	crumbs := need(gpu, "MEM 0", 3)
-	crumbs.Warning = "koordinator.sh/gpu-memory: 2 bytes are less than one for each of 3 instances"
-	whole := func(count int64) share.Requirement { return need(gpu, "CORE 100, RATIO 100", count) }
-	for _, c := range []struct {
-		name, request string
-		want          []share.Requirement
-		err           error
-	}{
-		{"N1", "", nil, nil},
-		{"HAMi", "nvidia.com/gpu 2, nvidia.com/gpumem 3000, nvidia.com/gpumem-percentage 50, nvidia.com/gpucores 30", []share.Requirement{whole(2)}, nil},
-		{"Volcano vGPU", "volcano.sh/vgpu-number 1, volcano.sh/vgpu-memory 3000, volcano.sh/vgpu-cores 50", nil, nil},
-		{"vendors", "huawei.com/Ascend910 8, huawei.com/Ascend310P 1, habana.ai/gaudi 1", nil, nil},
-		{"N2", "CORE 101", nil, share.ErrInvalidCombination},
-		{"N3", "GPU 101", nil, share.ErrInvalidUnit},
-		{"N4", "NVIDIA 2", []share.Requirement{whole(2)}, nil},
-		{"N5", "GPU 200", []share.Requirement{whole(2)}, nil},
-		{"N6", "CORE 200, MEM 64Gi", []share.Requirement{warned(need(gpu, "CORE 200, MEM 64Gi", 1), 200)}, nil},
-		{"N7", "RATIO 200", []share.Requirement{need(gpu, "RATIO 100", 2)}, nil},
-		{"N8", "RATIO 101, SHARED 1", nil, share.ErrInvalidUnit},
-		{"N9", "CORE 101, MEM 64Gi, SHARED 2", nil, share.ErrInvalidUnit},
-		{"N10", "RATIO 200, SHARED 2", []share.Requirement{need(gpu, "RATIO 100", 2)}, nil},
-		{"N11", "CORE 100, MEM 64Gi, SHARED 2", []share.Requirement{need(gpu, "CORE 50, MEM 32Gi", 2)}, nil},
-		{"N12", "NC 40, RATIO 200", []share.Requirement{need(gpu, "NC 20, RATIO 100", 2)}, nil},
-		{"N13", "SHARED 1, NC 10, NCPU 3, MEM 16Gi", []share.Requirement{need(gpu, "NC 10, NCPU 3, MEM 16Gi", 1)}, nil},
-		{"N14", "SHARED 2, NC 20, NCPU 6, DVPP 200, MEM 32Gi", nil, share.ErrInvalidUnit},
-		{"N15", "FPGA 201", nil, share.ErrInvalidUnit},
-		{"N16", "RDMA 50", []share.Requirement{need(rdma, "RDMA 50", 1)}, nil},
-		{"N17", "SHARED 2, CORE 100, RATIO 100", []share.Requirement{need(gpu, "CORE 50, RATIO 50", 2)}, nil},
-		{"N18", "RATIO 200, CORE 200", []share.Requirement{whole(2)}, nil},
-		{"N19", "NC 16, RATIO 200", []share.Requirement{need(gpu, "NC 8, RATIO 100", 2)}, nil},
-		{"N20", "SHARED 3, MEM 64Gi", []share.Requirement{need(gpu, "MEM 22906492245", 3)}, nil},
-		{"less than a byte for each", "SHARED 3, MEM 2", []share.Requirement{crumbs}, nil},
-		{"N21", "NVIDIA 4, RDMA 400", []share.Requirement{whole(4), need(rdma, "RDMA 100", 4)}, nil},
-		{"N22", "RDMA 80", []share.Requirement{need(rdma, "RDMA 80", 1)}, nil},
-		{"N23", "MEM 64Gi", []share.Requirement{need(gpu, "MEM 64Gi", 1)}, nil},
-		{"N24", "CORE 100, MEM 64Gi, SHARED 1", []share.Requirement{need(gpu, "CORE 100, MEM 64Gi", 1)}, nil},
-		{"N25", "RDMA 201", nil, share.ErrInvalidUnit},
-		{"N26", "FPGA 50", []share.Requirement{need(fpga, "FPGA 50", 1)}, nil},
-
-		{"other vendors", "AMD 1", []share.Requirement{whole(1)}, nil},
-		{"other vendors, DCU", "DCU 8", []share.Requirement{whole(8)}, nil},
-		{"two vendors", "NVIDIA 1, AMD 1", nil, share.ErrInvalidCombination},
-		{"vendor and percent", "NVIDIA 1, GPU 100", nil, share.ErrInvalidCombination},
-		{"vendor and core", "NVIDIA 1, CORE 100", nil, share.ErrInvalidCombination},
-		{"vendor shared", "NVIDIA 2, SHARED 2", nil, share.ErrInvalidCombination},
-		{"percent shared", "GPU 100, SHARED 2", nil, share.ErrInvalidCombination},
-		{"shared alone", "SHARED 2", nil, share.ErrInvalidCombination},
-		{"shared cores alone", "SHARED 2, CORE 100", nil, share.ErrInvalidCombination},
-		{"memory twice", "MEM 1Gi, RATIO 50", nil, share.ErrInvalidCombination},
-		{"all three", "CORE 50, MEM 1Gi, RATIO 50", nil, share.ErrInvalidCombination},
-		{"shared memory twice", "SHARED 2, MEM 1Gi, RATIO 50", nil, share.ErrInvalidCombination},
-		{"NPU alone", "NC 10", nil, share.ErrInvalidCombination},
-		{"NPU with memory", "NC 10, MEM 16Gi", nil, share.ErrInvalidCombination},
-		{"NPU without its CPU", "SHARED 1, NC 10, MEM 16Gi", nil, share.ErrInvalidCombination},
-		{"NPU not shared", "NC 10, NCPU 3, MEM 16Gi", nil, share.ErrInvalidCombination},
-		{"NPU by ratio", "SHARED 1, NC 10, NCPU 3, RATIO 50", nil, share.ErrInvalidCombination},
-		{"DVPP alone", "DVPP 100", nil, share.ErrInvalidCombination},
-
-		{"part of a device", "GPU 50", []share.Requirement{need(gpu, "CORE 50, RATIO 50", 1)}, nil},
-		{"one device", "GPU 100", []share.Requirement{whole(1)}, nil},
-		{"part by ratio", "RATIO 50", []share.Requirement{need(gpu, "RATIO 50", 1)}, nil},
-		{"ratio 150", "RATIO 150", nil, share.ErrInvalidUnit},
-		{"NPU ratio 150", "NC 10, RATIO 150", nil, share.ErrInvalidUnit},
-		{"core 150 with memory", "CORE 150, MEM 1Gi", nil, share.ErrInvalidUnit},
-		{"core 150 with ratio", "CORE 150, RATIO 100", nil, share.ErrInvalidUnit},
-		{"more cores than memory", "CORE 60, RATIO 50", []share.Requirement{need(gpu, "CORE 60, RATIO 50", 1)}, nil},
-		{"more cores than devices", "CORE 300, RATIO 200", []share.Requirement{warned(need(gpu, "CORE 150, RATIO 100", 2), 150)}, nil},
-		{"cores cut off", "CORE 100, RATIO 300", []share.Requirement{need(gpu, "CORE 33, RATIO 100", 3)}, nil},
-		{"fewer than instances", "NC 1, RATIO 200", []share.Requirement{need(gpu, "NC 0, RATIO 100", 2)}, nil},
-		{"shared ratio", "SHARED 4, RATIO 100", []share.Requirement{need(gpu, "RATIO 25", 4)}, nil},
-		{"one shared device", "SHARED 1, RATIO 100", []share.Requirement{need(gpu, "RATIO 100", 1)}, nil},
-		{"shared cores do not divide", "SHARED 3, CORE 100, RATIO 99", nil, share.ErrInvalidUnit},
-		{"shared ratio does not divide", "SHARED 3, CORE 99, RATIO 100", nil, share.ErrInvalidUnit},
-		{"shared cores of one", "SHARED 1, CORE 200, RATIO 100", nil, share.ErrInvalidUnit},
-		{"NPU with DVPP", "SHARED 1, NC 20, NCPU 6, DVPP 100, MEM 32Gi", []share.Requirement{need(gpu, "NC 20, NCPU 6, DVPP 100, MEM 32Gi", 1)}, nil},
-		{"NPU with too much DVPP", "SHARED 1, NC 20, NCPU 6, DVPP 101, MEM 32Gi", nil, share.ErrInvalidUnit},
-		{"NPU twice", "SHARED 2, NC 20, NCPU 6, MEM 32Gi", nil, share.ErrInvalidUnit},
-
-		{"rdma 100", "RDMA 100", []share.Requirement{need(rdma, "RDMA 100", 1)}, nil},
-		{"rdma 150", "RDMA 150", nil, share.ErrInvalidUnit},
-		{"fpga 300", "FPGA 300", []share.Requirement{need(fpga, "FPGA 100", 3)}, nil},
-		{"all kinds", "FPGA 1, RDMA 2, GPU 3", []share.Requirement{need(gpu, "CORE 3, RATIO 3", 1), need(rdma, "RDMA 2", 1), need(fpga, "FPGA 1", 1)}, nil},
-		{"one kind is wrong", "NVIDIA 4, RDMA 101", nil, share.ErrInvalidUnit},
-
-		{"zeros are absent", "NVIDIA 0, CORE 0, MEM 1Gi, SHARED 0, RDMA 0", []share.Requirement{need(gpu, "MEM 1Gi", 1)}, nil},
-		{"only zeros", "NVIDIA 0, RDMA 0", nil, nil},
-		{"other names", "cpu 1500m, memory -1, nvidia.com/gpu.shared 2, vendor.example/gpu 1", nil, nil},
-		{"negative", "NVIDIA -1", nil, share.ErrInvalidUnit},
-		{"negative percent", "GPU -100", nil, share.ErrInvalidUnit},
-		{"negative memory", "CORE 50, MEM -1", nil, share.ErrInvalidUnit},
-		{"negative shares", "SHARED -2, RATIO 100", nil, share.ErrInvalidUnit},
-		{"negative rdma", "RDMA -100", nil, share.ErrInvalidUnit},
-		{"negative with a wrong name", "NVIDIA -1, AMD 1", nil, share.ErrInvalidCombination},
-		{"half a device", "NVIDIA 500m", nil, share.ErrInvalidUnit},
-		{"half a byte", "MEM 1023.5", nil, share.ErrInvalidUnit},
-		{"fine", "RDMA 1n", nil, share.ErrInvalidUnit},
-		{"whole in thousandths", "NVIDIA 2000m", []share.Requirement{whole(2)}, nil},
-		{"whole in binary", "MEM 1.5Gi", []share.Requirement{need(gpu, "MEM 1610612736", 1)}, nil},
-		{"whole with an exponent", "RATIO 2e2", []share.Requirement{need(gpu, "RATIO 100", 2)}, nil},
-		{"many", "NVIDIA 92233720368547758", []share.Requirement{whole(92233720368547758)}, nil},
-		{"too many", "NVIDIA 92233720368547759", nil, share.ErrInvalidUnit},
-		{"much", "MEM 9223372036854775807", []share.Requirement{need(gpu, "MEM 9223372036854775807", 1)}, nil},
-	} {
-		got, err := share.Normalize(needList(c.request))
-		if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
-			t.Errorf("%s: error %v, want %v", c.name, err, c.err)
+	var texts []string
+	for _, n := range needs {
+		var amounts []string
+		for _, short := range []string{"CORE", "RATIO", "MEM", "NC", "NCPU", "DVPP", "RDMA", "FPGA"} {
+			r, _ := share.ResourceNamed(string(needNames[short]))
+			if x := n.PerInstance[r]; x != 0 {
+				amounts = append(amounts, fmt.Sprint(short, " ", x))
+			}
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
+		texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s %d of %s %s", n.Kind, n.Count, strings.Join(amounts, ", "), n.Warning)))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// TestNormalize has the facts of requests: what each asks of the devices of a kind.
+func TestNormalize(t *testing.T) {
+	facts, err := os.ReadFile("testdata/requirements.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fact := range strings.Lines(string(facts)) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(fact), ":")
+		request, want, found := strings.Cut(rest, "=>")
+		if !found {
+			continue // a comment
+		}
+		if got := needText(share.Normalize(needList(request))); got != strings.TrimSpace(want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }
