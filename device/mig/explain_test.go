@@ -10,34 +10,10 @@ import (
 )
 
 func TestExplainPlace(t *testing.T) {
-	for _, c := range []struct {
-		id, geometry, used, want string
-		text                     string
-	}{
-		{"M1", "A100-40", "", "3g,3g,1g", "9 memory slots of 8"},
-		{"M2", "A100-40", "", "1g,2g,4g", ""},
-		{"M4", "A100-40", "", "8*1g", "8 compute slices of 7"},
-		{"M6", "A100-40", "", "4*1gd,1g", "9 memory slots of 8"},
-		{"M7", "A100-40", "", "2*1g+me", "2 instances of 1g.5gb+me, at most 1"},
-		{"M8", "A100-40", "1g@0", "4g", "no starts without overlap"},
-		{"M16", "A100-40", "", "9*1g", "9 memory slots of 8"},
-		{"M16: a million", "A100-40", "1g@0", "1000000*1g", "1000001 memory slots of 8"},
-		{"slices of used ones", "A100-40", "4g@0", "3g,1g", "9 memory slots of 8"},
-		{"count", "A100-40", "", "3g,3g,4g", "12 memory slots of 8"},
-		{"two 4g", "A100-40", "", "4g,4g", "8 compute slices of 7"},
-		{"no such profile", "A100-40", "", "1g,1g.6gb", "the GPU has no profile 1g.6gb"},
-		{"media", "A30-24", "", "2g.12gb+me,1g.6gb+me", "2 instances with the media engine, at most 1"},
-		{"all media engines", "RTX-PRO-6000-96", "1g.24gb+me.all@0", "1g.24gb", "5 media decoders of 4"},
-		{"all media engines, and instances without any", "RTX-PRO-6000-96", "1g.24gb+me.all@0", "3*1g.24gb-me", ""},
-		{"all media engines twice", "RTX-PRO-6000-96", "2g.48gb+me.all@0", "1g.24gb+me.all", "2 instances with the media engine, at most 1"},
-		{"graphics next to compute", "RTX-PRO-6000-96", "1g.24gb+gfx@9", "2g.48gb+gfx,1g.24gb+me", ""},
-		{"the second half", "RTX-PRO-6000-96", "1g.24gb@6", "2g.48gb,2g.48gb-me", "15 memory slots of 12"},
-		{"no start in the rest", "RTX-PRO-6000-96", "1g.24gb@3,1g.24gb-me@6", "2g.48gb-me", "no starts without overlap"},
-		{"nothing", "A100-40", "", "", ""},
-	} {
+	for _, c := range facts(t, "explain") {
 		e, err := mig.ExplainPlace(geometry(t, c.geometry), parseUsed(t, c.used), parseWant(t, c.want))
-		if err != nil || e != c.text {
-			t.Errorf("%s: %q, %v; want %q", c.id, e, err, c.text)
+		if err != nil || e != c.answer {
+			t.Errorf("%s: %q, %v; want %q", c.name, e, err, c.answer)
 		}
 	}
 	if e, err := mig.ExplainPlace(nil, nil, parseWant(t, "1g")); err != nil || e != "1 memory slots of 0" {
