@@ -32,20 +32,14 @@ type criterion struct {
 	profile string
 }
 
-// name returns the resource as which devices are counted that meet a criterion.
-func (c criterion) name() corev1.ResourceName {
-	var parts []string
-	for _, part := range []string{c.kind, c.product, c.profile} {
-		if part != "" {
-			parts = append(parts, notInName.ReplaceAllString(part, "."))
-		}
-	}
-	name := cmp.Or(strings.Join(parts, "."), "device")
-	return corev1.ResourceName("gpu.nvidia.com/" + strings.Trim(name[:min(len(name), 63)], "-_."))
-}
-
 // notInName matches what a name of a resource can't have.
 var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// name returns the criterion for the name of a resource.
+func (c criterion) name() string {
+	parts := slices.DeleteFunc([]string{c.kind, c.product, c.profile}, func(part string) bool { return part == "" })
+	return cmp.Or(notInName.ReplaceAllString(strings.Join(parts, "."), "."), "device")
+}
 
 // accepts reports whether a device meets a criterion.
 func (c criterion) accepts(d *device.Device) bool {
@@ -60,11 +54,73 @@ func (c criterion) accepts(d *device.Device) bool {
 // standard are the classes that NVIDIA's driver installs, for files that lack them.
 var standard = map[string]criterion{"gpu.nvidia.com": {kind: "gpu"}, "mig.nvidia.com": {kind: "mig"}}
 
+// A pool is devices that are counted together, as a resource.
+type pool struct {
+	name corev1.ResourceName
+	has  []bool // by device
+}
+
+// includes reports whether a pool has all devices of another one.
+func (p *pool) includes(other *pool) bool {
+	for i, has := range other.has {
+		if has && !p.has[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// union returns the devices of two pools, unless they have none in common, or one includes
+// the other.
+func (p *pool) union(other *pool) (u pool, ok bool) {
+	u.has = slices.Clone(p.has)
+	for i, has := range other.has {
+		ok = ok || has && p.has[i]
+		u.has[i] = has || p.has[i]
+	}
+	u.name = p.name + ".or." + other.name
+	return u, ok && !p.includes(other) && !other.includes(p)
+}
+
+// mostPools bounds the pools. So many criteria that overlap in part are not of a real cluster.
+const mostPools = 100
+
+// poolsOf returns a pool for each criterion and, where two overlap in part, one for both
+// together. All requests to a node can be met at once where no pool has less than those ask
+// for that none but its devices meet: by Hall's theorem, as for sets that don't overlap it is
+// enough to look at each.
+func poolsOf(criteria []criterion, devices []*device.Device) []pool {
+	var pools []pool
+	for _, c := range criteria {
+		p := pool{name: corev1.ResourceName(c.name())}
+		for _, d := range devices {
+			p.has = append(p.has, c.accepts(d))
+		}
+		pools = append(pools, p)
+	}
+	for i := 0; i < len(pools); i++ {
+		for k := range i {
+			u, ok := pools[i].union(&pools[k])
+			if ok && len(pools) < mostPools && !slices.ContainsFunc(pools, func(p pool) bool { return slices.Equal(p.has, u.has) }) {
+				pools = append(pools, u)
+			}
+		}
+	}
+	taken := make(map[corev1.ResourceName]bool)
+	for i := range pools {
+		p := &pools[i]
+		if len(p.name) > 63 || taken[p.name] { // a name has at most 63 bytes
+			p.name = corev1.ResourceName(fmt.Sprintf("%s.%d", p.name[:min(len(p.name), 59)], i))
+		}
+		taken[p.name] = true
+		p.name = "gpu.nvidia.com/" + p.name
+	}
+	return pools
+}
+
 // countClaims turns the claims of pods that it understands into requests, and the devices of
-// ResourceSlices into what nodes announce: a resource for each criterion. A device counts in
-// each that it meets, and a request in its own and in all that accept no device less. So
-// nothing is given away twice where of two criteria one always includes the other, or
-// neither has a device of the other. Claims that it does not understand stay with the pod.
+// ResourceSlices into what nodes announce: a resource for each pool. Claims that it does not
+// understand stay with the pod.
 func (s *snapshot) countClaims(d *dra) error {
 	drivers := slices.DeleteFunc(device.DefaultDrivers(), func(d device.Driver) bool { return d.Name != driver })
 	inventory, err := device.FromResourceSlices(d.slices, drivers, device.SliceOptions{})
@@ -72,96 +128,107 @@ func (s *snapshot) countClaims(d *dra) error {
 		return err
 	}
 	var devices []*device.Device
+	on := make(map[string][]int) // node to its devices
 	for i := range inventory.Nodes {
-		for k := range inventory.Nodes[i].Devices {
-			devices = append(devices, &inventory.Nodes[i].Devices[k])
+		n := &inventory.Nodes[i]
+		for k := range n.Devices {
+			on[n.Name] = append(on[n.Name], len(devices))
+			devices = append(devices, &n.Devices[k])
 		}
 	}
 	for name, problem := range inventory.AllProblems() {
 		s.problems = append(s.problems, strings.TrimPrefix(name+": ", ": ")+problem.String())
 	}
-	users := make(map[string]int) // of claims by name
-	for _, pods := range [][]pod{s.running, s.queue} {
-		for _, p := range pods {
-			for _, claim := range p.Spec.ResourceClaims {
-				if claim.ResourceClaimName != nil {
-					users[p.Namespace+"/"+*claim.ResourceClaimName]++
-				}
-			}
-		}
-	}
+	requests := d.requests(slices.Concat(s.running, s.queue))
 	wanted := make(map[criterion]bool)
-	requests := make(map[*corev1.Pod]map[criterion]int64)
-	for _, pods := range [][]pod{s.running, s.queue} {
-		for _, p := range pods {
-			sum := make(map[criterion]int64)
-			p.Spec.ResourceClaims = slices.DeleteFunc(p.Spec.ResourceClaims, func(claim corev1.PodResourceClaim) bool {
-				counts, ok := d.read(p.Namespace, claim, users)
-				for c, n := range counts {
-					sum[c] += n
-					wanted[c] = true
-				}
-				return ok
-			})
-			if len(sum) > 0 {
-				requests[p.Pod] = sum
-			}
+	for _, sum := range requests {
+		for c := range sum {
+			wanted[c] = true
 		}
 	}
-	// includes reports whether a meets all that b meets.
-	includes := func(a, b criterion) bool {
-		return !slices.ContainsFunc(devices, func(d *device.Device) bool { return b.accepts(d) && !a.accepts(d) })
-	}
+	criteria := slices.SortedFunc(maps.Keys(wanted), func(a, b criterion) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.product, b.product), cmp.Compare(a.profile, b.profile))
+	})
+	pools := poolsOf(criteria, devices)
 	for p, sum := range requests {
 		if len(p.Spec.Containers) == 0 {
 			p.Spec.Containers = make([]corev1.Container, 1)
 		}
-		list := maps.Clone(p.Spec.Containers[0].Resources.Requests)
-		if list == nil {
-			list = make(corev1.ResourceList)
-		}
-		for c := range wanted {
+		list := cloneAmounts(p.Spec.Containers[0].Resources.Requests)
+		for i := range pools {
 			n := int64(0)
-			for own, count := range sum {
-				if own == c || includes(c, own) {
-					n += count
+			for own, c := range criteria {
+				if own == i || pools[i].includes(&pools[own]) {
+					n += sum[c]
 				}
 			}
 			if n > 0 {
-				list[c.name()] = *resource.NewQuantity(n, resource.DecimalSI)
+				list[pools[i].name] = *resource.NewQuantity(n, resource.DecimalSI)
 			}
 		}
 		p.Spec.Containers[0].Resources.Requests = list
 	}
 	for i := range s.nodes {
-		s.nodes[i].announce(inventory, wanted)
+		s.nodes[i].announce(pools, on[s.nodes[i].Name])
 	}
 	return nil
 }
 
-// announce counts the devices of a node for each criterion.
-func (n *node) announce(inventory *device.Inventory, wanted map[criterion]bool) {
-	of, ok := inventory.Node(n.Name)
-	if !ok || len(wanted) == 0 {
+// announce counts the devices of a node in each pool.
+func (n *node) announce(pools []pool, devices []int) {
+	if len(pools) == 0 || len(devices) == 0 {
 		return
 	}
 	if n.Status.Allocatable == nil {
-		n.Status.Allocatable = maps.Clone(n.Status.Capacity)
+		n.Status.Allocatable = cloneAmounts(n.Status.Capacity)
 	}
-	if n.Status.Allocatable == nil {
-		n.Status.Allocatable = make(corev1.ResourceList)
-	}
-	for c := range wanted {
+	for _, p := range pools {
 		count := int64(0)
-		for i := range of.Devices {
-			if c.accepts(&of.Devices[i]) {
+		for _, i := range devices {
+			if p.has[i] {
 				count++
 			}
 		}
 		if count > 0 {
-			n.Status.Allocatable[c.name()] = *resource.NewQuantity(count, resource.DecimalSI)
+			n.Status.Allocatable[p.name] = *resource.NewQuantity(count, resource.DecimalSI)
 		}
 	}
+}
+
+// cloneAmounts returns a list that can be written to.
+func cloneAmounts(list corev1.ResourceList) corev1.ResourceList {
+	if list == nil {
+		return make(corev1.ResourceList)
+	}
+	return maps.Clone(list)
+}
+
+// requests takes the claims that it understands away from pods, and returns how many devices
+// they request by which criteria.
+func (d *dra) requests(pods []pod) map[*corev1.Pod]map[criterion]int64 {
+	users := make(map[string]int) // of claims by name
+	for _, p := range pods {
+		for _, claim := range p.Spec.ResourceClaims {
+			if claim.ResourceClaimName != nil {
+				users[p.Namespace+"/"+*claim.ResourceClaimName]++
+			}
+		}
+	}
+	requests := make(map[*corev1.Pod]map[criterion]int64)
+	for _, p := range pods {
+		sum := make(map[criterion]int64)
+		p.Spec.ResourceClaims = slices.DeleteFunc(p.Spec.ResourceClaims, func(claim corev1.PodResourceClaim) bool {
+			counts, ok := d.read(p.Namespace, claim, users)
+			for c, n := range counts {
+				sum[c] += n
+			}
+			return ok
+		})
+		if len(sum) > 0 {
+			requests[p.Pod] = sum
+		}
+	}
+	return requests
 }
 
 // read returns how many devices a claim requests by which criteria; ok is false where it

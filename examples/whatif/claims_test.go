@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +74,91 @@ func TestClaims(t *testing.T) {
 	r := c.remarks()
 	if len(r) != 1 || r[0].constraint != "resourceClaims" || strings.Join(r[0].pods, " ") != "default/odd default/missing" {
 		t.Errorf("not looked at: %v", r)
+	}
+}
+
+// Of random claims that overlap in any way, what a node gets are devices for all of them at
+// once, and a pod that is left out finds no device that others leave: by trying all.
+func TestClaimsTogether(t *testing.T) {
+	products, profiles := []string{"NVIDIA A", "NVIDIA B"}, []string{"1g.5gb", "2g.10gb"}
+	placed, left := 0, 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		type made struct{ kind, product, profile string }
+		var devices []made
+		var list []string
+		for i := range 1 + r.IntN(5) {
+			d := made{"gpu", products[r.IntN(2)], ""}
+			text := gpuYAML(fmt.Sprint("d", i), d.product)
+			if r.IntN(3) > 0 {
+				d.kind, d.profile = "mig", profiles[r.IntN(2)]
+				text = migYAML(fmt.Sprint("d", i), d.product, d.profile)
+			}
+			devices, list = append(devices, d), append(list, text)
+		}
+		text := both + nodeYAML("n1", "", "cpu: 64, pods: 99", "") + sliceYAML("n1", list...) +
+			"- {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {selectors: [{cel: {expression: 'device.driver == \"gpu.nvidia.com\"'}}]}}\n"
+		var wants []made
+		for i := range 1 + r.IntN(6) {
+			w := made{}
+			var selectors []string
+			add := func(attribute, value string) {
+				selectors = append(selectors, fmt.Sprintf(`{cel: {expression: "device.attributes['gpu.nvidia.com'].%s == '%s'"}}`, attribute, value))
+			}
+			if r.IntN(2) == 0 {
+				w.product = products[r.IntN(2)]
+				add("productName", w.product)
+			}
+			switch r.IntN(4) {
+			case 0:
+				w.kind = "gpu"
+				add("type", "gpu")
+			case 1:
+				w.profile = profiles[r.IntN(2)]
+				add("profile", w.profile)
+			}
+			wants = append(wants, w)
+			name := fmt.Sprint("p", i)
+			text += templateYAML(name, "deviceClassName: any, selectors: ["+strings.Join(selectors, ", ")+"]") + podYAML(name, "cpu: 1", claimOf(name))
+		}
+		// together reports whether pods have a device each.
+		var together func(pods []int, used int) bool
+		together = func(pods []int, used int) bool {
+			if len(pods) == 0 {
+				return true
+			}
+			w := wants[pods[0]]
+			for i, d := range devices {
+				if used>>i&1 == 0 && (w.kind == "" || w.kind == d.kind) && (w.product == "" || w.product == d.product) && (w.profile == "" || w.profile == d.profile) &&
+					together(pods[1:], used|1<<i) {
+					return true
+				}
+			}
+			return false
+		}
+		c := mustAsk(t, text)
+		o, err := c.simulate(nil, vector.TieLowest())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want []int
+		for i, row := range o.rows {
+			if row >= 0 {
+				got = append(got, i)
+				placed++
+			}
+			if together(append(slices.Clone(want), i), 0) {
+				want = append(want, i)
+			} else {
+				left++
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("seed %d: pods %v are placed, want %v, of %v on %v", seed, got, want, wants, devices)
+		}
+	}
+	if placed < 300 || left < 300 {
+		t.Errorf("a dull test: %d placed, %d left out", placed, left)
 	}
 }
 
