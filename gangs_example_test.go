@@ -72,6 +72,9 @@ func Example_gangs() {
 	nodes, err = evictWithin(&proof, overlay, requests, nil, victims, limits, &last)
 	fmt.Println(nodes, err, last.Reason, last.Available, last.Needed)
 
+	nodes, err = apart(&proof, overlay, requests, nil, &last)
+	fmt.Println(nodes, err, last.Reason, last.Available, last.Needed)
+
 	topology, err := gang.NewTopology("rack")
 	for row := range 3 {
 		err = errors.Join(err, topology.Set(row, fmt.Sprint("node", row), []string{"a", "a", "b"}[row]))
@@ -84,7 +87,27 @@ func Example_gangs() {
 	// [0 1] <nil> 1
 	// 3 false <nil>
 	// [] <nil> budget 12 16
+	// [] <nil> spread 1 2
 	// 3 0 <nil>
+}
+
+// apart says why two members cannot be on different nodes when one node is empty.
+func apart(proof *gang.Proof, overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask,
+	last *gang.Infeasibility) ([]int32, error) {
+	gpus := make(vector.ResourceVector, overlay.Matrix().Cols())
+	gpus[vectormap.GPU] = 16
+	overlay.Rollback(vector.Mark{})
+	if err := overlay.AddToRow(2, gpus); err != nil {
+		return nil, err
+	}
+
+	proof.Reset(overlay.Matrix(), requests, rows)
+	if err := proof.Spread(gang.Spread{Most: 1}); err != nil { // one on a node
+		return nil, err
+	}
+
+	*last, _ = proof.Infeasible()
+	return nil, nil
 }
 
 // evictInRack returns how many victims have to go before one rack may hold the gang, and which.
