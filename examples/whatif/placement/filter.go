@@ -82,13 +82,13 @@ type Filter struct {
 	tolerations []corev1.Toleration
 	selector    map[string]string
 	affinity    nodeaffinity.RequiredNodeAffinity // with the selector
-	cards       []string                          // labels by which it selects a product of which it requests whole devices
+	cards       []string                          // labels whose value it names, of a product of which it requests whole devices
 }
 
 // NewFilter returns what a pod demands.
 func NewFilter(pod *corev1.Pod) *Filter {
 	f := &Filter{tolerations: pod.Spec.Tolerations, selector: pod.Spec.NodeSelector, affinity: nodeaffinity.GetRequiredNodeAffinity(pod)}
-	keys := Keys(pod)
+	keys := labels(pod, func(o corev1.NodeSelectorOperator) bool { return o == corev1.NodeSelectorOpIn })
 	requested := make(map[corev1.ResourceName]bool)
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for _, c := range containers {
@@ -119,11 +119,18 @@ func NewFilter(pod *corev1.Pod) *Filter {
 // Keys returns the keys of labels that a pod's node selector and its required node
 // affinity name, sorted.
 func Keys(pod *corev1.Pod) []string {
+	return labels(pod, func(corev1.NodeSelectorOperator) bool { return true })
+}
+
+// labels returns the keys of a pod's node selector, and of its affinity with some operators.
+func labels(pod *corev1.Pod, by func(corev1.NodeSelectorOperator) bool) []string {
 	keys := slices.Collect(maps.Keys(pod.Spec.NodeSelector))
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 			for _, r := range term.MatchExpressions {
-				keys = append(keys, r.Key)
+				if by(r.Operator) {
+					keys = append(keys, r.Key)
+				}
 			}
 		}
 	}

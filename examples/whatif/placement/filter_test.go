@@ -86,6 +86,7 @@ func TestRefuse(t *testing.T) {
 		{sliced, anyH100, "whole card H100"},
 		{sliced, "containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]", ""}, // any card
 		{sliced, "nodeSelector: {nvidia.com/gpu.product: H100}", ""},                      // no card
+		{sliced, require("{matchExpressions: [{key: nvidia.com/gpu.product, operator: NotIn, values: [A100]}]}") + "\ncontainers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]", ""}, // any but one
 		{slicedBy, wantsH100, "nodeSelector nvidia.com/gpu.product=H100"},
 		{slicedBy, "nodeSelector: {nvidia.com/gpu.product: H100-SHARED}\ncontainers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]", ""},
 		{single, wantsH100, "nodeSelector nvidia.com/gpu.product=H100"},
