@@ -2,6 +2,7 @@ package fairshare
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -75,6 +76,44 @@ func TestProperties(t *testing.T) {
 				t.Fatalf("seed %d: %v of %v are given, and q%d wants more than %v", seed, sum, total, i, shares[i])
 			}
 		}
+		// No other whole division is nearer to the parts of the level: to move a unit from one
+		// queue to another never is.
+		levels, part := make([]Ratio, len(list)), make([]float64, len(list))
+		for i, s := range list {
+			row, _ := tree.Row(fmt.Sprint("q", i))
+			part[i] = math.NaN()
+			if b := tree.Explain(row, 0); b.Cause == ByLevel {
+				levels[i], part[i] = b.Level, b.Level.Float64()*b.Weight
+				if !o.ByWeight {
+					part[i] += min(s.queue.Deserved[0], s.want)
+				}
+			}
+		}
+		for i := range list {
+			for k := range list {
+				if moved := math.Abs(shares[i]-1-part[i]) + math.Abs(shares[k]+1-part[k]); levels[i].Compare(levels[k]) == 0 && moved < math.Abs(shares[i]-part[i])+math.Abs(shares[k]-part[k])-1e-9 {
+					t.Fatalf("seed %d: of %v, a unit of q%d would be nearer with q%d: %v", seed, shares, i, k, part)
+				}
+			}
+		}
+		// The level rises with the total, and falls when others want more.
+		rises := func(what string, sign int) {
+			t.Helper()
+			again, _ := divided(order)
+			for i := range list {
+				row, _ := again.Row(fmt.Sprint("q", i))
+				if b := again.Explain(row, 0); b.Cause == ByLevel && !math.IsNaN(part[i]) && b.Level.Compare(levels[i]) == -sign {
+					t.Fatalf("seed %d: the level of q%d is %v, and %v with %s", seed, i, levels[i], b.Level, what)
+				}
+			}
+		}
+		total++
+		rises("more to divide", 1)
+		total--
+		other := r.IntN(len(list))
+		list[other].want++
+		rises("more wanted", -1)
+		list[other].want--
 		r.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
 		if _, again := divided(order); !slices.Equal(again, shares) {
 			t.Fatalf("seed %d: shares are %v, and %v where rows come in another order", seed, shares, again)
