@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/resvec/resvec/examples/internal/golden"
 	line "github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/internal/testkit"
 )
@@ -33,26 +34,13 @@ func isLong(t *testing.T) bool { return testkit.Amount(t, 0, 0, 1) > 0 }
 // The report up to the speed is the same on every CPU and with any number of
 // runs at a time.
 func TestReport(t *testing.T) {
-	const golden = "testdata/default.txt"
 	each := testkit.EachImpl
 	if !isLong(t) {
 		each = func(t *testing.T, f func(*testing.T)) { f(t) }
 	}
 	each(t, func(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-		report := reportOf(t)
-		if *update {
-			if err := os.WriteFile(golden, []byte(report), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if report != string(want) {
-			t.Errorf("got\n%s\nwant\n%s", report, want)
-		}
+		golden.Text(t, *update, "testdata/default.txt", reportOf(t))
 	})
 	if testing.Short() {
 		return
@@ -90,10 +78,7 @@ func TestReportOnTheLists(t *testing.T) {
 
 // Nothing was published of one run's spread, another demand or other nodes.
 func TestReportWithoutPublishedResults(t *testing.T) {
-	nodes := filepath.Join(t.TempDir(), "nodes.csv")
-	if err := os.WriteFile(nodes, []byte(nodeHeader+"a,64000,262144,2,T4\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	nodes := golden.File(t, "nodes.csv", nodeHeader+"a,64000,262144,2,T4\n")
 	for _, test := range []struct {
 		args      string
 		published bool
@@ -111,13 +96,7 @@ func TestReportWithoutPublishedResults(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	folder := t.TempDir()
-	file := func(name, text string) string {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	file := func(name, text string) string { return golden.File(t, name, text) }
 	bad := file("bad.csv", podHeader+"a,1,2,1,2000\n")
 	for _, test := range []struct {
 		args   string

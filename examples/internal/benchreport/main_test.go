@@ -11,25 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/examples/internal/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/want.md")
 
 func TestTables(t *testing.T) {
-	page := tables(readFile(t, "testdata/bench.txt"))
-	const golden = "testdata/want.md"
-	if *update {
-		if err := os.WriteFile(golden, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), page); diff != "" {
-		t.Errorf("tables differ from %s (-want +got):\n%s", golden, diff)
-	}
+	golden.Text(t, *update, "testdata/want.md", tables(readFile(t, "testdata/bench.txt")))
 }
 
 // The fastest of several runs counts, and a ratio is of the fastest runs.

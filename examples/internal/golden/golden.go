@@ -26,14 +26,7 @@ func Check(t *testing.T, update bool, run func(out io.Writer, folder string) err
 	if err := run(&out, folder); err != nil {
 		t.Fatal(err)
 	}
-	if update {
-		if err := os.WriteFile(text, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(read(t, text), out.String()); diff != "" {
-		t.Errorf("the text differs from %s (-want +got); go test -update writes it:\n%s", text, diff)
-	}
+	Text(t, update, text, out.String())
 	for _, name := range pictures {
 		if read(t, filepath.Join(docs, name)) != read(t, filepath.Join(folder, name)) {
 			t.Errorf("docs/%s is not what the program draws; go test -update writes it", name)
@@ -42,6 +35,29 @@ func Check(t *testing.T, update bool, run func(out io.Writer, folder string) err
 	if err := run(new(bytes.Buffer), filepath.Join(t.TempDir(), "missing")); err == nil {
 		t.Error("no error for a folder that does not exist")
 	}
+}
+
+// Text compares a text with the content of a file, or writes it there.
+func Text(t *testing.T, update bool, file, got string) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(read(t, file), got); diff != "" {
+		t.Errorf("the text differs from %s (-want +got); go test -update writes it:\n%s", file, diff)
+	}
+}
+
+// File writes a file for a program to read, and returns its path.
+func File(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func read(t *testing.T, path string) string {
