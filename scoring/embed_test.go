@@ -12,13 +12,10 @@ import (
 
 // Types of other packages that embed a scorer of this one, and add 1 to its scores.
 type (
-	moreFit      struct{ *scoring.StrategyFit }
-	moreStrategy struct{ *scoring.Strategy }
-	moreKube     struct{ *scoring.Kube }
-	moreLoad     struct{ scoring.Load }
-	moreSRA      struct{ *scoring.SRA }
-	moreDRF      struct{ *scoring.DRF }
-	moreScorer   struct{ scoring.Scorer }
+	moreFit    struct{ *scoring.StrategyFit }
+	moreKube   struct{ *scoring.Kube }
+	moreLoad   struct{ scoring.Load }
+	moreScorer struct{ scoring.Scorer }
 )
 
 func more(x float64, err error) (float64, error) { return x + 1, err }
@@ -27,24 +24,12 @@ func (s moreFit) Score(q, u, a vector.ResourceVector) (float64, error) {
 	return more(s.StrategyFit.Score(q, u, a))
 }
 
-func (s moreStrategy) Score(q, u, a vector.ResourceVector) (float64, error) {
-	return more(s.Strategy.Score(q, u, a))
-}
-
 func (s moreKube) Score(q, u, a vector.ResourceVector) (float64, error) {
 	return more(s.Kube.Score(q, u, a))
 }
 
 func (s *moreLoad) Score(q, u, a vector.ResourceVector) (float64, error) {
 	return more(s.Load.Score(q, u, a))
-}
-
-func (s moreSRA) Score(q, u, a vector.ResourceVector) (float64, error) {
-	return more(s.SRA.Score(q, u, a))
-}
-
-func (s moreDRF) Score(q, u, a vector.ResourceVector) (float64, error) {
-	return more(s.DRF.Score(q, u, a))
 }
 
 func (s moreScorer) Score(q, u, a vector.ResourceVector) (float64, error) {
@@ -66,7 +51,7 @@ func TestEmbeddedScorers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load, drf := compileLoad(t, scoring.LoadConfig{}, m), compileDRF(t, scoring.DRFConfig{}, m)
+	load := compileLoad(t, scoring.LoadConfig{}, m)
 	override, _, err := scoring.ParsePodOverride(map[string]string{
 		scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`,
 	}, m)
@@ -75,12 +60,8 @@ func TestEmbeddedScorers(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ own, more scoring.Scorer }{
 		"StrategyFit":   {strategy.Fit(), moreFit{strategy.Fit()}},
-		"Strategy":      {strategy, moreStrategy{strategy}},
-		"to Strategy":   {strategy, &moreStrategy{strategy}},
 		"Kube":          {kube, moreKube{kube}},
 		"copy of Load":  {load, &moreLoad{*load}},
-		"SRA":           {strategy.SRA(), moreSRA{strategy.SRA()}},
-		"DRF":           {drf, moreDRF{drf}},
 		"any Scorer":    {strategy, moreScorer{strategy}},
 		"a combination": {combine(t, scoring.Term{Scorer: kube, Weight: 1}), moreScorer{combine(t, scoring.Term{Scorer: kube, Weight: 1})}},
 	} {

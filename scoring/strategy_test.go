@@ -417,46 +417,6 @@ func TestProportional(t *testing.T) {
 	}
 }
 
-// TestProportionalFilter has the same answers over nodes as one by one.
-func TestProportionalFilter(t *testing.T) {
-	m := strategyMap(t, "gpu")
-	p := compileProportional(t, m, 4)
-	r := testkit.Rand(1)
-	values := []float64{0, 1, 2, 8, -1, 0, 4000, 64000, 30e9}
-	for range testkit.Amount(t, 50, 200, 1000) {
-		nodes, n := m.NewNodes(), 1+r.IntN(200)
-		for i := range n {
-			var amounts vector.NodeAmounts
-			for range m.Len() {
-				amounts.Allocatable = append(amounts.Allocatable, values[r.IntN(len(values))])
-				amounts.Requested = append(amounts.Requested, values[r.IntN(len(values))])
-			}
-			if _, _, err := nodes.Set(fmt.Sprint(i), 1, amounts); err != nil {
-				t.Fatal(err)
-			}
-		}
-		request := strategyVec{values[r.IntN(3)], values[r.IntN(3)]}
-		rows, want, got := vector.NewMask(n), vector.NewMask(n), new(vector.Mask)
-		testkit.FillMask(r, rows.Words())
-		testkit.TrimMask(rows.Words(), n)
-		if r.IntN(4) == 0 {
-			rows = nil
-		}
-		for row := range n {
-			result, err := p.Check(request, nodes.Requested().Row(nil, row), nodes.Allocatable().Row(nil, row))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if (rows == nil || rows.Test(row)) && result.OK {
-				want.Set(row)
-			}
-		}
-		if err := p.Filter(got, nodes, request, rows); err != nil || !got.Equal(want) {
-			t.Fatalf("%v, want %v: %v", got.Words(), want.Words(), err)
-		}
-	}
-}
-
 func sameReserve(x, y scoring.Result) bool {
 	return x.OK == y.OK && x.Exempt == y.Exempt && x.Primary == y.Primary && x.Secondary == y.Secondary &&
 		testkit.Same(x.Needed, y.Needed) && testkit.Same(x.Left, y.Left)

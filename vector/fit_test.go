@@ -179,31 +179,6 @@ func TestRejections(t *testing.T) {
 	})
 }
 
-func TestShortfallMatrix(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		var dst vector.Matrix
-		eachOperands(t, func(t *testing.T, o *operands) {
-			vector.Shortfall(&dst, &o.a, o.request)
-			if dst.Rows() != o.rows() || dst.Cols() != o.a.Cols() {
-				t.Fatalf("%s: dst is %dx%d", o.name, dst.Rows(), dst.Cols())
-			}
-			var want, got vec
-			for i, row := range o.rowsA {
-				want = o.request.Shortfall(want, row)
-				got = dst.Row(got, i)
-				if !same(got[:len(want)], want) || !got[len(want):].IsZero() {
-					t.Errorf("%s: row %v, request %v: %v, want %v", o.name, row, o.request, got, want)
-				}
-			}
-			if o.rows() <= 65 {
-				if err := vector.Invariants(&dst); err != nil {
-					t.Errorf("%s: %v", o.name, err)
-				}
-			}
-		})
-	})
-}
-
 // The kernels read a view of some rows like a matrix of those rows.
 func TestKernelsOnViews(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {

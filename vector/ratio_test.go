@@ -62,37 +62,6 @@ func TestFloatKernels(t *testing.T) {
 	})
 }
 
-func TestCopies(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		room := newDestination[int64](t)
-		eachOperands(t, func(t *testing.T, o *operands) {
-			dst := room.take(o.rows(), o.rows()%2 == 0)
-			vector.Copies(dst, &o.a, o.request)
-			for i, row := range o.rowsA {
-				if want := o.request.CopiesFit(row); dst[i] != want {
-					t.Errorf("%s: row %v, request %v: %d, want %d", o.name, row, o.request, dst[i], want)
-				}
-			}
-			if !intact(dst, o.rows()) {
-				t.Errorf("%s: wrote beyond the rows", o.name)
-			}
-			for name, rows := range rowMasks(o.rows()) {
-				want := int64(0)
-				for i, n := range dst[:o.rows()] {
-					if selects(rows)(i) {
-						if want += n; want < 0 {
-							want = math.MaxInt64
-						}
-					}
-				}
-				if got := vector.SumCopies(&o.a, o.request, rows); got != want {
-					t.Errorf("%s, mask %s: SumCopies = %d, want %d", o.name, name, got, want)
-				}
-			}
-		})
-	})
-}
-
 func TestRatiosWorked(t *testing.T) {
 	nodes := matrixOf(5, vec{64000, 256e9, 8, 4, 100}, vec{1000, 4e9, 0.5, 0, 0})
 	capacity := vec{64000, 256e9, 8, 4, 100}

@@ -73,22 +73,6 @@ func TestColumnReductionsWorked(t *testing.T) {
 	}
 }
 
-func TestSegmentSum(t *testing.T) {
-	r := testkit.Rand(1)
-	testkit.EachImpl(t, func(t *testing.T) {
-		var dst vector.Matrix
-		eachOperands(t, func(t *testing.T, o *operands) {
-			offsets := []int32{int32(r.IntN(o.rows() + 1))}
-			for len(offsets) < 1+r.IntN(8) {
-				last := int(offsets[len(offsets)-1])
-				offsets = append(offsets, int32(last+r.IntN(o.rows()-last+1)))
-			}
-			vector.SegmentSum(&dst, &o.a, offsets)
-			wantMatrix(t, fmt.Sprint(o.name, offsets), &dst, testkit.SegmentSums(plain(o.rowsA), o.a.Cols(), offsets))
-		})
-	})
-}
-
 func TestSegmentSumWorked(t *testing.T) {
 	schema := columns("cpu", "gpu")
 	m := vector.NewMatrix(schema, 5, 2)
