@@ -78,7 +78,7 @@ func Example_scenarioFilter() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("evict", answer.Prefix, "minimal", answer.Minimal)
+	fmt.Println("evict", answer.Prefix, "minimal", answer.Prefix == answer.LowerBound)
 	for i, row := range answer.Placement {
 		fmt.Println("worker", i, "on node", row)
 	}
@@ -178,4 +178,35 @@ func ExamplePacker_PlaceIn() {
 	// Output:
 	// rack 1 nodes [1 1 3 3]
 	// rack 1: aggregate, 12 of 13
+}
+
+// Three members, each in a zone of its own, where one zone has a pod of them already.
+func ExamplePacker_Spread() {
+	free, requests := vector.NewMatrix(vector.Schema{}, 5, 1), vector.NewMatrix(vector.Schema{}, 3, 1)
+	for i, gpus := range []float64{8, 8, 0, 8, 8} {
+		free.SetRow(i, vector.ResourceVector{gpus})
+	}
+	for member := range 3 {
+		requests.SetRow(member, vector.ResourceVector{4})
+	}
+	zones := &gang.Domains{Rows: []int32{0, 1, 2, 3, 4}, Offsets: vector.Offsets{0, 2, 3, 5}}
+
+	var packer gang.Packer
+	for _, spread := range []gang.Spread{
+		{Most: 1, Domains: zones},
+		{Most: 2, Domains: zones, Running: []int{1, 0, 0}},
+		{Skew: 1, Domains: zones}, // zone 1 stays empty
+	} {
+		if err := packer.Spread(spread); err != nil {
+			fmt.Println(err)
+			return
+		}
+		placement, ok := packer.Place(nil, free, requests, nil)
+		why, _ := packer.Infeasible(free, requests, nil)
+		fmt.Println(ok, placement, why.Reason, why.Available, "of", why.Needed)
+	}
+	// Output:
+	// false [] spread 2 of 3
+	// true [0 3 3] not proved 0 of 0
+	// false [] spread 2 of 3
 }

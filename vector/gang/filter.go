@@ -10,7 +10,9 @@ import (
 // Scenario is the answer of [Packer.Filter].
 type Scenario struct {
 	// Feasible says that a placement was found, and Prefix how many victims
-	// have to go for it: victims 0 to Prefix-1. Prefix is -1 otherwise.
+	// have to go for it: victims 0 to Prefix-1. Prefix is -1 otherwise. Where it equals
+	// LowerBound no shorter prefix exists, as always when the members request the same, or
+	// all but a leader.
 	Feasible bool
 	Prefix   int
 
@@ -22,11 +24,6 @@ type Scenario struct {
 	// fit, however it is placed. It is the number of victims plus 1 when even
 	// all of them are not enough.
 	LowerBound int
-
-	// Minimal says that Prefix equals LowerBound, so that no shorter prefix
-	// exists. It is always set for a feasible gang whose members all request
-	// the same, or all but a leader.
-	Minimal bool
 
 	// Infeasible says why the gang does not fit even when all victims are gone;
 	// its Reason is NotProved otherwise. Without a proof and without a
@@ -50,8 +47,7 @@ type Scenario struct {
 // victim costs the columns of its row. When all members request the same, or all but a
 // leader, the lower bound is the answer. Otherwise Filter looks for a placement from
 // there on as [Options.Search] says. Placeability by a heuristic is not monotone (one
-// more victim can break first fit), so the prefix found need not be the shortest one;
-// Minimal says when it is.
+// more victim can break first fit), so the prefix found need not be the shortest one.
 //
 // The error says which victim cannot be released, when no answer is found before it: it
 // is [vector.ErrShape] for a row that does not exist, and an [*vector.AmountError] for a
@@ -99,7 +95,6 @@ func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix,
 	}
 	if answer.Feasible {
 		answer.Placement = append(dst[:0], p.placement...)
-		answer.Minimal = answer.Prefix == answer.LowerBound
 	} else {
 		answer.Placement = dst[:0]
 	}

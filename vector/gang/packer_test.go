@@ -369,7 +369,7 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 	if why, _ := p.Infeasible(all, c.requests, c.rows); got.Infeasible.Reason != gang.NotProved && fmt.Sprint(why) != fmt.Sprint(got.Infeasible) {
 		fail("%+v, want %+v", got.Infeasible, why)
 	}
-	if got.Feasible != (got.Prefix >= 0) || got.Minimal != (got.Feasible && got.Prefix == got.LowerBound) {
+	if got.Feasible != (got.Prefix >= 0) {
 		fail("inconsistent %+v", got)
 	}
 	places := func(n int) bool {
@@ -385,7 +385,7 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 			fail("prefix %d, but %d is enough", got.Prefix, got.Prefix-1)
 		}
 	}
-	if golden.exact() && (got.Prefix != least || got.Feasible && !got.Minimal) {
+	if golden.exact() && (got.Prefix != least || got.Feasible && got.Prefix != got.LowerBound) {
 		fail("members are counted: %+v, want prefix %d", got, least)
 	}
 	if linear {
@@ -510,7 +510,7 @@ func TestFilterAtScale(t *testing.T) {
 					}
 					if identical {
 						sum := vector.SumCopies(released(c.free, c.victims, got.Prefix-1), c.requests.Row(nil, 0), c.rows)
-						if !got.Minimal || sum >= int64(c.requests.Rows()) {
+						if got.Prefix != got.LowerBound || sum >= int64(c.requests.Rows()) {
 							t.Fatalf("seed %d: prefix %d is not the least: %d copies before", seed, got.Prefix, sum)
 						}
 					}
@@ -595,12 +595,12 @@ func TestFirstFitIsNotMonotone(t *testing.T) {
 	// though none may be needed.
 	victims := victimList{Rows: []int32{0, 1}, Amounts: matrixOf(2, vec{0, 3}, vec{3, 0})}
 	got, err := p.Filter(nil, vector.NewOverlay(less), requests, nil, victims.all())
-	if err != nil || got.Prefix != 0 || !got.Minimal {
+	if err != nil || got.Prefix != 0 || got.LowerBound != 0 {
 		t.Errorf("from less room: %+v, %v", got, err)
 	}
 	victims = victimList{Rows: []int32{1}, Amounts: matrixOf(2, vec{3, 0})}
 	got, err = p.Filter(nil, vector.NewOverlay(more), requests, nil, victims.all())
-	if err != nil || got.Prefix != 1 || got.LowerBound != 0 || got.Minimal || !slices.Equal(got.Placement, []int32{0, 1, 0}) {
+	if err != nil || got.Prefix != 1 || got.LowerBound != 0 || !slices.Equal(got.Placement, []int32{0, 1, 0}) {
 		t.Errorf("from more room: %+v, %v", got, err)
 	}
 

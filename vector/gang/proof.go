@@ -43,6 +43,7 @@ type Proof struct {
 	counter rowCounter
 	rows    []int32 // scratch: those that have changed
 
+	asked int          // how often the conditions have changed
 	first int          // the conditions before it hold
 	known []known      // per condition
 	sums  []columnSum  // per column
@@ -114,6 +115,7 @@ func (p *Proof) takeBounds() {
 // forget makes p know nothing of any condition.
 func (p *Proof) forget() {
 	p.first, p.within.begun = 0, false
+	p.asked++
 	p.known = grown(p.known, p.bounds.conditions()+p.budgets())
 	for c := range p.known {
 		p.known[c].asked, p.known[c].kept = false, false
@@ -206,11 +208,12 @@ type Mark struct {
 	overlay vector.Mark
 	budget  budgetMark
 	first   int // the conditions before it held
+	asked   int // which conditions those are: see Proof.asked
 }
 
 // Mark returns the present point of the history, to go back to with
 // [Proof.Rollback]. Marks nest.
-func (p *Proof) Mark() Mark { return Mark{p.overlay.Mark(), p.budget.mark(), p.first} }
+func (p *Proof) Mark() Mark { return Mark{p.overlay.Mark(), p.budget.mark(), p.first, p.asked} }
 
 // Rollback takes back every change made since mark was taken; the zero Mark takes
 // back all of them. It costs the rows that were changed. It panics when the mark is
@@ -220,7 +223,9 @@ func (p *Proof) Rollback(mark Mark) {
 	p.overlay.Rollback(mark.overlay)
 	p.budget.rollback(mark.budget)
 	p.within.changedSince(p, version)
-	p.first = mark.first
+	if p.first = mark.first; mark.asked != p.asked {
+		p.first = 0
+	}
 }
 
 // Matrix returns the free amounts as they are now, to be read by any kernel or

@@ -295,6 +295,27 @@ func TestSpreadPanics(t *testing.T) {
 	wantPanic(t, "gang: spread after a change", func() { _ = proof.Spread(gang.Spread{Most: 1}) })
 }
 
+// TestSpreadAfterMark: what held before the Spread says nothing about it.
+func TestSpreadAfterMark(t *testing.T) {
+	var p gang.Proof
+	p.Reset(matrixOf(1, vec{2}, vec{0}), matrixOf(1, vec{1}, vec{1}), nil)
+	if _, infeasible := p.Infeasible(); infeasible {
+		t.Error("impossible without a Spread")
+	}
+	mark := p.Mark()
+	if err := p.Spread(gang.Spread{Most: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Release(1, vec{1})
+	if why, infeasible := p.Infeasible(); infeasible {
+		t.Errorf("%+v, and each row has a member", why)
+	}
+	p.Rollback(mark)
+	if why, _ := p.Infeasible(); why.Reason != gang.InfeasibleSpread {
+		t.Errorf("%+v after the rollback", why)
+	}
+}
+
 // TestSpreadInTurns: one Packer for gangs with and without, over matrices of any size.
 func TestSpreadInTurns(t *testing.T) {
 	r := testkit.Rand(23)
