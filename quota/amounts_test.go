@@ -17,11 +17,11 @@ const huge = "8796093022207Ki"
 func tenants(t *testing.T) *world {
 	t.Helper()
 	cfg := Config{MissingUnlimited: true}
-	m, err := NewMap([]string{"A"}, corev1.ResourceEphemeralStorage)
+	m, err := testMap([]string{"A"}, corev1.ResourceEphemeralStorage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(cfg, m, cluster(map[string]string{"n": "A:8"}), []Queue{{Name: "root"}, q(m, "a < root", "A:inf"), q(m, "b < root", "A:inf")})
+	l, err := newBuilt(cfg, m, cluster(map[string]string{"n": "A:8"}), []builtQueue{{Name: "root"}, q(m, "a < root", "A:inf"), q(m, "b < root", "A:inf")})
 	if err != nil {
 		t.Fatal(err)
 	}

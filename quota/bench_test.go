@@ -11,7 +11,6 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -38,7 +37,6 @@ const (
 // yet.
 type benchWorld struct {
 	*quota.Ledger
-	m      *vectormap.ResourceVectorMap
 	queues []quota.Queue
 	teams  []benchTeam
 	jobs   []benchJob
@@ -64,14 +62,11 @@ func newBenchWorld(spare int) *benchWorld {
 		jobs:   make([]benchJob, benchJobs),
 	}
 	node := device.Node{Name: "node"}
-	var names []string
 	for i := range benchCards {
-		names = append(names, benchCard(i))
 		node.Cards = append(node.Cards, device.Card{Name: benchCard(i), Resource: "vendor.example/card", Count: 1 << 20})
 	}
-	w.m = must(quota.NewMap(names))
 	for i := range w.queues {
-		w.queues[i] = quota.Queue{Name: fmt.Sprintf("department-%02d", i), Capability: w.m.NewVector()}
+		w.queues[i] = quota.Queue{Name: fmt.Sprintf("department-%02d", i), Cards: map[string]int64{}, Capability: corev1.ResourceList{}}
 	}
 	for i := range w.teams {
 		q := &w.queues[benchDepartments+i]
@@ -79,7 +74,7 @@ func newBenchWorld(spare int) *benchWorld {
 	}
 	w.draw(rand.New(rand.NewPCG(4706, 1)), spare)
 	inventory := device.Inventory{Nodes: []device.Node{node}}
-	w.Ledger = must(quota.New(quota.Config{}, w.m, inventory.Catalog(), w.queues))
+	w.Ledger = must(quota.New(quota.Config{}, inventory.Catalog(), w.queues))
 	return w
 }
 
@@ -122,19 +117,19 @@ func (w *benchWorld) draw(r *rand.Rand, spare int) {
 // give adds to the quota of a team, and of its department.
 func (w *benchWorld) give(team, cores, gi, count int, cards ...int) {
 	for _, i := range []int{team % benchDepartments, benchDepartments + team} {
-		v := w.queues[i].Capability
-		v[vectormap.CPU] += 1000 * float64(cores)
-		v[vectormap.Memory] += float64(gi) * (1 << 30)
+		q := &w.queues[i]
+		addTo(q.Capability, corev1.ResourceCPU, int64(cores))
+		addTo(q.Capability, corev1.ResourceMemory, int64(gi)<<30)
 		for _, card := range cards {
-			v[w.card(benchCard(card))] += 1000 * float64(count)
+			q.Cards[benchCard(card)] += int64(count)
 		}
 	}
 }
 
-// card returns the dimension of a card.
-func (w *benchWorld) card(name string) int {
-	dim, _ := w.m.Index("card:" + name)
-	return dim
+func addTo(list corev1.ResourceList, name corev1.ResourceName, amount int64) {
+	sum := list[name]
+	sum.Add(*resource.NewQuantity(amount, resource.DecimalSI))
+	list[name] = sum
 }
 
 func benchCard(i int) string { return fmt.Sprintf("Card-%02d", i) }

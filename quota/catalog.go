@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota/internal/book"
-	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -32,70 +30,40 @@ const cardPrefix = "card:"
 // outputPrefix makes the name of an output's dimension from that of the output.
 const outputPrefix = "output:"
 
-// NewMap makes the map of a ledger. Every card has a literal dimension card:<name>, in
-// milli-cards; [Ledger.ExtendMap] adds cards later. Outputs are further resources that queues
-// can be limited in: what [Config.Transformation] makes of the requests of pods. Each has a
-// literal dimension output:<name>, in whole units, for the ledger's life; cpu and memory are
-// an [ErrUnknownDimension].
-func NewMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
-	options, err := dimensions(cards, outputs)
-	if err != nil {
-		return nil, err
-	}
-	return vectormap.New(nil, options...)
-}
-
-// ExtendMap returns a map that extends the ledger's by the dimensions of cards that it
-// hasn't. The ledger takes it over with [Ledger.SetCatalog], [Ledger.SetQueues] or
-// [Ledger.Declare].
-func (l *Ledger) ExtendMap(cards []string) (*vectormap.ResourceVectorMap, error) {
-	return extendMap(l.Map(), cards)
-}
-
-func extendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.ResourceVectorMap, error) {
-	options, err := dimensions(cards, nil)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.ContainsFunc(cards, func(card string) bool { _, ok := cardIndex(m, card); return !ok }) {
-		return m, nil
-	}
-	return m.Extend(nil, options...)
-}
-
-// wantDimension is how a map gets the dimension of a card.
-const wantDimension = "make the map with it, by NewMap or Ledger.ExtendMap"
-
-// dimensions are the options that give a map the dimensions of cards and outputs.
-func dimensions(cards []string, outputs []corev1.ResourceName) ([]vectormap.Option, error) {
-	names := make([]string, len(cards))
-	for i, card := range cards {
-		if err := badName(card); err != nil {
-			return nil, fmt.Errorf("%w: cards[%d] is %q", err, i, brief(card))
-		}
-		names[i] = cardPrefix + card
-	}
-	slices.Sort(names)
-	options := []vectormap.Option{vectormap.Literal(vectormap.UnitMilli, slices.Compact(names)...)}
-	names = make([]string, len(outputs))
+// newMap makes the map of a ledger without cards: outputs have literal dimensions, in whole
+// units, for the ledger's life.
+func newMap(outputs []corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
+	names := make([]string, len(outputs))
 	for i, output := range outputs {
-		switch err := badName(string(output)); {
-		case err != nil:
+		if err := badName(string(output)); err != nil {
 			return nil, fmt.Errorf("%w: outputs[%d] is %q", err, i, brief(string(output)))
-		case slices.Contains(dimNames[:], string(output)):
-			return nil, fmt.Errorf("%w: outputs[%d] is %q: want another name, queues are limited in cpu and memory without", ErrUnknownDimension, i, output)
+		}
+		if slices.Contains(dimNames[:], string(output)) {
+			return nil, fmt.Errorf("quota: outputs[%d] is %q: want another name, queues are limited in cpu and memory without", i, output)
 		}
 		names[i] = outputPrefix + string(output)
 	}
 	slices.Sort(names)
-	return append(options, vectormap.Literal(vectormap.UnitWhole, slices.Compact(names)...)), nil
+	return vectormap.New(nil, vectormap.Literal(vectormap.UnitWhole, slices.Compact(names)...))
 }
 
-// isMap panics for the zero value of a map.
-func isMap(m *vectormap.ResourceVectorMap) {
-	if m.Len() <= vectormap.Memory {
-		panic("quota: zero map")
+// extendMap returns a map that extends another one by literal dimensions of the cards that
+// it hasn't, in milli-cards; the same map if there are none.
+func extendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.ResourceVectorMap, error) {
+	var names []string
+	for _, card := range cards {
+		if err := badName(card); err != nil {
+			return nil, fmt.Errorf("%w: card %q", err, brief(card))
+		}
+		if _, isThere := cardIndex(m, card); !isThere {
+			names = append(names, cardPrefix+card)
+		}
 	}
+	if len(names) == 0 {
+		return m, nil
+	}
+	slices.Sort(names)
+	return m.Extend(nil, vectormap.Literal(vectormap.UnitMilli, slices.Compact(names)...))
 }
 
 // cardIndex returns the dimension of a card.
@@ -161,20 +129,19 @@ type findings struct {
 
 // SetCatalog replaces what was discovered: totals, which resources carry which
 // cards, and the cards of nodes. Cards that were known stay known, with the
-// resources they had last. A card without a dimension is an [ErrUnknownDimension].
-func (l *Ledger) SetCatalog(catalog Catalog, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
+// resources they had last.
+func (l *Ledger) SetCatalog(catalog Catalog) (seq uint64, err error) {
 	found := read(catalog)
 	placed := l.lockFound(catalog)
-	err = l.setDiscovery(found, placed, nil, m)
+	err = l.setDiscovery(found, placed, nil)
 	return l.unlock(err == nil, nil), err
 }
 
 // Declare makes cards known that no node has yet; their counts don't matter. A card without a
 // resource is for pods with claims. What the catalog says of a card's resource comes first.
-// A card without a dimension is an [ErrUnknownDimension].
-func (l *Ledger) Declare(cards []device.Card, m *vectormap.ResourceVectorMap) (seq uint64, err error) {
+func (l *Ledger) Declare(cards []device.Card) (seq uint64, err error) {
 	l.lock()
-	err = l.setDiscovery(l.source.findings, nil, cards, m)
+	err = l.setDiscovery(l.source.findings, nil, cards)
 	return l.unlock(err == nil, nil), err
 }
 
@@ -192,14 +159,7 @@ func read(catalog Catalog) findings {
 
 // setDiscovery takes over what is known of cards. placed has the cards of the nodes on which
 // tasks are charged, nil if the catalog is the same as before.
-func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, declared []device.Card, m *vectormap.ResourceVectorMap) error {
-	wide := l.m
-	if m != nil {
-		if err := extends(l.m, m); err != nil {
-			return err
-		}
-		wide = m
-	}
+func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, declared []device.Card) error {
 	next := &discovery{findings: found, known: map[string][]corev1.ResourceName{}, totals: map[int]int64{}, nodes: &nodeCards{}}
 	// Known for good: charges and quotas of a card outlive its last node.
 	if l.source != nil {
@@ -216,6 +176,10 @@ func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, d
 		if len(resources) > 0 || next.known[card] == nil {
 			next.known[card] = resources
 		}
+	}
+	wide, err := extendMap(l.m, sorted(next.known))
+	if err != nil {
+		return err
 	}
 	if err := next.index(wide); err != nil {
 		return err
@@ -244,9 +208,6 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 	d.carried = map[corev1.ResourceName][]string{}
 	d.names = sorted(d.known)
 	for _, card := range d.names {
-		if _, ok := cardIndex(m, card); !ok {
-			return fmt.Errorf("%w: %q: %s", ErrUnknownDimension, brief(card), wantDimension)
-		}
 		for _, resource := range d.known[card] {
 			if !utf8.ValidString(string(resource)) {
 				return fmt.Errorf("%w: resource %q of card %q", ErrBadName, brief(string(resource)), brief(card))
@@ -266,44 +227,6 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 		}
 	}
 	return nil
-}
-
-// checkMap looks for names that a snapshot couldn't have.
-func checkMap(m *vectormap.ResourceVectorMap) error {
-	for dim := range m.Len() {
-		name := resourceOf(m, dim)
-		if err := badName(name); err != nil {
-			return fmt.Errorf("%w: dimension %d of the map, %q", err, dim, brief(name))
-		}
-	}
-	return nil
-}
-
-// extends checks that wide starts with the dimensions of m.
-func extends(m, wide *vectormap.ResourceVectorMap) error {
-	for i, name := range m.All() {
-		if i >= wide.Len() || wide.Name(i) != name || wide.Unit(i) != m.Unit(i) || wide.IsLiteral(i) != m.IsLiteral(i) {
-			return fmt.Errorf("quota: the map doesn't extend the ledger's: dimension %d is %s: want %q: %w", i, dimensionOf(wide, i), name, vector.ErrSchema)
-		}
-	}
-	for i := m.Len(); i < wide.Len(); i++ {
-		if output, is := outputOf(wide, i, wide.Name(i)); is {
-			return fmt.Errorf("quota: the map has an output more than the ledger's, %q: make a new ledger with it: %w", brief(string(output)), vector.ErrSchema)
-		}
-	}
-	return checkMap(wide)
-}
-
-// dimensionOf describes a dimension of a map for a message.
-func dimensionOf(m *vectormap.ResourceVectorMap, i int) string {
-	if i >= m.Len() {
-		return "missing"
-	}
-	text := strconv.Quote(brief(m.Name(i))) + " in unit " + m.Unit(i).String()
-	if m.IsLiteral(i) {
-		text += ", literal"
-	}
-	return text
 }
 
 // nodeCards remembers which cards nodes have, by node: a scheduler asks for each node, and
@@ -383,6 +306,17 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 			l.cards[dim], l.dims[card] = card, int32(dim)
 		}
 	}
+	l.order = []int32{dimCPU, dimMemory}
+	for _, card := range sorted(l.dims) {
+		l.order = append(l.order, l.dims[card])
+	}
+	for _, alts := range l.outs.alts {
+		l.order = append(l.order, alts.Cards[0])
+	}
 	l.lost = append(l.lost, make([]int64, m.Len()-len(l.lost))...)
 	l.book.Widen(m.Len())
+	for _, q := range l.queues {
+		q.spec.denyUnreadable(m)
+	}
+	l.inherit()
 }

@@ -53,7 +53,7 @@ func TestCatalogUsesLedger(t *testing.T) {
 		for _, node := range []string{"n", "gone"} {
 			w := newWorld(t, Config{}, "q", "A:9 B:9")
 			c := &curious{Catalog: cluster(map[string]string{"n": "B:4"})}
-			if _, err := w.SetCatalog(c, nil); err != nil {
+			if _, err := w.SetCatalog(c); err != nil {
 				t.Fatal(err)
 			}
 			asked := 0
@@ -80,11 +80,11 @@ func TestCatalogReplacedMeanwhile(t *testing.T) {
 	for _, node := range []string{"n", "gone"} {
 		w := newWorld(t, Config{}, "q", "A:9 B:9")
 		old := &curious{Catalog: cluster(map[string]string{"n": "B:4"})}
-		if _, err := w.SetCatalog(old, nil); err != nil {
+		if _, err := w.SetCatalog(old); err != nil {
 			t.Fatal(err)
 		}
 		old.asked = func(string) {
-			if _, err := w.SetCatalog(cluster(map[string]string{"n": "A:4", "gone": "A:4"}), nil); err != nil {
+			if _, err := w.SetCatalog(cluster(map[string]string{"n": "A:4", "gone": "A:4"})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -99,10 +99,6 @@ func TestCatalogReplacedMeanwhile(t *testing.T) {
 // catalog while it has the card.
 func TestDeclareAgain(t *testing.T) {
 	w := fleet(t, Config{}, "q", "")
-	m, err := extendMap(w.Map(), []string{"L40"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		card     device.Card
 		resource string
@@ -113,7 +109,7 @@ func TestDeclareAgain(t *testing.T) {
 		{device.Card{Name: "L40", Resource: "nvidia.com/gpu.shared"}, "[nvidia.com/gpu.shared]"},
 		{device.Card{Name: "A100", Resource: "vendor.example/other"}, "[nvidia.com/gpu]"},
 	} {
-		if _, err := w.Declare([]device.Card{c.card}, m); err != nil {
+		if _, err := w.Declare([]device.Card{c.card}); err != nil {
 			t.Fatal(err)
 		}
 		w.want(fmt.Sprint(w.source.known[c.card.Name]), c.resource)

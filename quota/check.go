@@ -162,7 +162,8 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// Over lists the limits that are exceeded, by queue, their Level, and then by dimension.
+// Over lists the limits that are exceeded, by queue, their Level, cpu, memory,
+// cards and outputs.
 // Each was lowered, by new queues or, with Config.EnforceGuarantee, by another catalog; or
 // [Ledger.Reconcile] found more in use than was decided here. Room is below 0: Limit less
 // max(allocated, allocated - elastic + inqueue), see [Usage].
@@ -177,12 +178,12 @@ func (l *Ledger) overages() (list []Headroom) {
 		if !q.AnyOver() {
 			continue
 		}
-		for dim := range q.Cells {
-			if c := &q.Cells[dim]; q.Over(int32(dim)) {
+		for _, dim := range l.order {
+			if c := &q.Cells[dim]; q.Over(dim) {
 				// Either may exceed the limit alone: tasks that run already, or promises
 				// above a lowered limit.
 				used := max(c.Allocated, c.Floor())
-				list = append(list, Headroom{Resource: l.resource(dim), Why: ReasonOverCapacity, Room: c.Limit - used, Level: q.spec.Name, Limit: c.Limit})
+				list = append(list, Headroom{Resource: l.resource(int(dim)), Why: ReasonOverCapacity, Room: c.Limit - used, Level: q.spec.Name, Limit: c.Limit})
 			}
 		}
 	}

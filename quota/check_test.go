@@ -77,7 +77,7 @@ func TestOver(t *testing.T) {
 		w.commit(id, "j", "q", "A:1 cpu:1")
 	}
 	w.want(fmt.Sprint(w.Over()), "[]")
-	if _, _, err := w.SetQueues([]Queue{q(w.m, "q", "A:2 cpu:2")}, nil); err != nil {
+	if _, _, err := w.setBuilt([]builtQueue{q(w.m, "q", "A:2 cpu:2")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	const over = "[{0 cpu OverCapacity -1000 q 2000} {0 A OverCapacity -1000 q 2000}]"
@@ -92,7 +92,7 @@ func TestOrphan(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4", "r", "A:1")
 	w.reserve("j", "q", "A:2")
 	w.commit("1", "j", "q", "A:1")
-	orphans, _, err := w.SetQueues([]Queue{q(w.m, "r", "A:5")}, nil)
+	orphans, _, err := w.setBuilt([]builtQueue{q(w.m, "r", "A:5")}, nil)
 	w.want(fmt.Sprint(orphans, err, w.Over()), "[q] <nil> [{0 A OverCapacity -2000 q 0}]")
 	for range 2 {
 		w.want(w.commit("2", "j", "q", "A:1"), "QueueNotOpen")
@@ -112,18 +112,18 @@ func TestOrphan(t *testing.T) {
 func TestOrphansOneByOne(t *testing.T) {
 	const n = 40
 	w := gpus(t, Config{}, "q", "A:4")
-	queues := []Queue{q(w.m, "q", "A:4")}
+	queues := []builtQueue{q(w.m, "q", "A:4")}
 	for i := range n {
 		queues = append(queues, q(w.m, fmt.Sprintf("o%02d < q", i), "A:1"))
 	}
-	if _, _, err := w.SetQueues(queues, nil); err != nil {
+	if _, _, err := w.setBuilt(queues, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
 		id := fmt.Sprintf("o%02d", i)
 		w.want(w.reserve(id, id, "cpu:0"), "yes")
 	}
-	if _, _, err := w.SetQueues(queues[:1], nil); err != nil {
+	if _, _, err := w.setBuilt(queues[:1], nil); err != nil {
 		t.Fatal(err)
 	}
 	left := map[string]bool{"q": true}

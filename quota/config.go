@@ -1,6 +1,9 @@
 package quota
 
-import "github.com/resvec/resvec/transform"
+import (
+	"github.com/resvec/resvec/transform"
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Config is how a [Ledger] decides. The zero value is the default. Its methods only read
 // it, but for ParseArguments and ParseSchedulerConf; a ledger keeps a copy.
@@ -20,9 +23,11 @@ type Config struct {
 	SpecOnly           bool // a pod counts with what its spec requests; else, while it is resized in place, with the greatest of wanted, allocated and actual, as the scheduler counts nodes
 	CountReleasing     bool // tasks that are being deleted, or wait for the resources of these, count as allocated
 
-	// Transformation makes the outputs that queues are limited in of what pods request,
-	// see [NewMap]; nil: outputs are what pods request under their names. It is fixed for a
-	// ledger's life. To change it, make a new ledger and call [Ledger.Reconcile].
+	// Outputs are further resources that queues are limited in, in whole units: what
+	// Transformation makes of the requests of pods; nil: what pods request under these names.
+	// Both are fixed for a ledger's life. To change them, make a new ledger and call
+	// [Ledger.Reconcile].
+	Outputs        []corev1.ResourceName
 	Transformation *transform.Transformation
 
 	// OnEvent, if not nil, gets an event for each job or task that an operation changes, and

@@ -3,14 +3,13 @@ package quota
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/resvec/resvec/device"
-	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // do carries out one line of a case and says what came of it:
@@ -88,11 +87,11 @@ func (w *world) do(line string) string {
 		return w.state(args[0], args[1])
 	case "queues":
 		pairs := strings.Split(rest(0), ", ")
-		var queues []Queue
+		var queues []builtQueue
 		for i := 0; i+1 < len(pairs); i += 2 {
 			queues = append(queues, q(w.m, pairs[i], pairs[i+1]))
 		}
-		orphans, _, err := w.SetQueues(queues, nil)
+		orphans, _, err := w.setBuilt(queues, nil)
 		if err != nil {
 			return short(err.Error())
 		}
@@ -263,7 +262,7 @@ func TestStates(t *testing.T) {
 		w.want(w.commit("1", "j", "q", "A:1"), "A")
 		spec := w.queues["q"].spec
 		spec.State = state
-		if _, _, err := w.SetQueues([]Queue{spec}, nil); err != nil {
+		if _, _, err := w.setBuilt([]builtQueue{spec}, nil); err != nil {
 			t.Fatal(err)
 		}
 		w.want(w.probe("q", "A:1"), "QueueNotOpen")
@@ -617,7 +616,7 @@ func TestTreeFacts(t *testing.T) {
 	w := newWorld(t, Config{}, "org", "A:4", "x < org", "A:4")
 	org, x := w.queues["org"].spec, w.queues["x"].spec
 	org.State = StateClosed
-	if _, _, err := w.SetQueues([]Queue{org, x}, nil); err != nil {
+	if _, _, err := w.setBuilt([]builtQueue{org, x}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.probe("x", "A:1"), "QueueNotOpen")
@@ -628,7 +627,7 @@ func TestEnforceGuarantee(t *testing.T) {
 	w := newWorld(t, Config{EnforceGuarantee: true}, "a", "A:10", "b", "A:10")
 	b := w.queues["b"].spec
 	b.Guarantee, _ = vectorOf(w.m, "A:6")
-	if _, _, err := w.SetQueues([]Queue{w.queues["a"].spec, b}, nil); err != nil {
+	if _, _, err := w.setBuilt([]builtQueue{w.queues["a"].spec, b}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.probe("a", "A:5"), "Scalar 4000 of 4000 at a")
@@ -696,46 +695,46 @@ func TestOverflow(t *testing.T) {
 // What SetQueues and SetCatalog refuse leaves the map as it was, too.
 func TestWiderMapRefused(t *testing.T) {
 	w := newWorld(t, Config{})
-	alone, below := []Queue{}, []Queue{{Name: "org"}}
+	alone, below := []builtQueue{}, []builtQueue{{Name: "org"}}
 	for i := range 513 {
 		name := fmt.Sprintf("q%03d", i)
 		alone, below = append(alone, q(w.m, name, "A:inf")), append(below, q(w.m, name+" < org", "A:inf"))
 	}
-	if _, _, err := w.SetQueues(alone, nil); err != nil {
+	if _, _, err := w.setBuilt(alone, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, spec := range alone {
 		w.want(w.reserve("j"+spec.Name, spec.Name, "A:9007199254740991m"), "yes")
 	}
-	m, before := w.Map(), string(w.Snapshot())
+	m, before := w.m, string(w.Snapshot())
 	wider, err := extendMap(m, []string{"X"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	below[1] = q(wider, "q000 < org", "A:inf X:1")
-	bad := []Queue{q(wider, "q000", "X:1"), {Name: ""}}
+	bad := []builtQueue{q(wider, "q000", "X:1"), {Name: ""}}
 	for _, c := range []struct {
 		name  string
 		do    func() error
 		want  error
 		names string
 	}{
-		{"sums", func() error { _, _, err := w.SetQueues(below, wider); return err }, ErrOverflow, `queue "org": 9007199254740.99 cards of A: want sums below 2^62 milli-cards`},
-		{"faults", func() error { _, _, err := w.SetQueues(bad, wider); return err }, ErrBadName, ""},
-		{"cards", func() error { _, err := w.SetCatalog(cluster(map[string]string{"n": "X:1 Y:1"}), wider); return err }, ErrUnknownDimension, `"Y"`},
-		{"declared cards", func() error { _, err := w.Declare([]device.Card{{Name: "Y"}}, wider); return err }, ErrUnknownDimension, `"Y"`},
+		{"sums", func() error { _, _, err := w.setBuilt(below, wider); return err }, ErrOverflow, `queue "org": 9007199254740.99 cards of A: want sums below 2^62 milli-cards`},
+		{"faults", func() error { _, _, err := w.setBuilt(bad, wider); return err }, ErrBadName, ""},
+		{"cards", func() error { _, err := w.SetCatalog(cluster(map[string]string{"n": "X:1 \xff:1"})); return err }, ErrBadName, `card "\xff"`},
+		{"declared cards", func() error { _, err := w.Declare([]device.Card{{Name: "X"}, {}}); return err }, ErrBadName, `card ""`},
 	} {
 		if err := c.do(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if _, ok := w.dims["X"]; ok || w.Map() != m || len(w.queues["q001"].Cells) != m.Len() {
+		if _, ok := w.dims["X"]; ok || w.m != m || len(w.queues["q001"].Cells) != m.Len() {
 			t.Errorf("%s: the map is another one", c.name)
 		}
 		w.want(string(w.Snapshot()), before)
 		w.want(fmt.Sprint(w.Check()), "<nil>")
 	}
 	w.ReleaseJob("jq000")
-	if _, _, err := w.SetQueues(below, wider); err != nil || w.Map() != wider {
+	if _, _, err := w.setBuilt(below, wider); err != nil || w.m != wider {
 		t.Error(err)
 	}
 	w.want(w.reserve("l", "q000", "X:1"), "yes")
@@ -745,19 +744,19 @@ func TestWiderMapRefused(t *testing.T) {
 // So many amounts that their sum would not even be an int64.
 func TestVeryMuchBelowOneQueue(t *testing.T) {
 	const n = 1 << 10
-	alone, below := []Queue{}, []Queue{{Name: "org"}}
+	alone, below := []builtQueue{}, []builtQueue{{Name: "org"}}
 	w := newWorld(t, Config{})
 	for i := range n {
 		name := fmt.Sprintf("q%04d", i)
 		alone, below = append(alone, q(w.m, name, "A:inf")), append(below, q(w.m, name+" < org", "A:inf"))
 	}
-	if _, _, err := w.SetQueues(alone, nil); err != nil {
+	if _, _, err := w.setBuilt(alone, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, spec := range alone {
 		w.want(w.reserve("j"+spec.Name, spec.Name, "A:9007199254740991m"), "yes")
 	}
-	if _, _, err := w.SetQueues(below, nil); !errors.Is(err, ErrOverflow) {
+	if _, _, err := w.setBuilt(below, nil); !errors.Is(err, ErrOverflow) {
 		t.Errorf("%v", err)
 	}
 	w.want(w.probe("org", "A:1"), "UnknownQueue")
@@ -765,31 +764,33 @@ func TestVeryMuchBelowOneQueue(t *testing.T) {
 
 // Amounts that no queue can have change nothing.
 func TestBadQueueAmounts(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:4")
+	w := &world{t, must(New(Config{Outputs: []corev1.ResourceName{"x"}}, cluster(map[string]string{"n": "A:4"}), []Queue{{Name: "q", Cards: map[string]int64{"A": 4}}}))}
 	w.want(w.reserve("j", "q", "A:2"), "yes")
 	before := string(w.Snapshot())
 	for _, c := range []struct {
-		name   string
-		change func(q *Queue)
-		want   error
-		names  string
+		queue Queue
+		want  error
+		names string
 	}{
-		{"NaN", func(q *Queue) { q.Capability[w.dims["A"]] = math.NaN() }, ErrBadAmount, "card:A"},
-		{"negative", func(q *Queue) { q.Capability[w.dims["A"]] = -1 }, ErrBadAmount, "card:A"},
-		{"-Inf", func(q *Queue) { q.Capability[w.dims["A"]] = math.Inf(-1) }, ErrBadAmount, "card:A"},
-		{"large for a limit", func(q *Queue) { q.Capability[w.dims["A"]] = 1 << 53 }, ErrBadAmount, "card:A"},
-		{"no whole number", func(q *Queue) { q.Guarantee = []float64{0.5} }, ErrBadAmount, "cpu"},
-		{"too large", func(q *Queue) { q.Deserved = []float64{0, 1 << 53} }, ErrBadAmount, "memory"},
-		{"unlimited guarantee", func(q *Queue) { q.Guarantee = []float64{inf} }, ErrBadAmount, "cpu"},
-		{"too long", func(q *Queue) { q.Capability = make([]float64, w.m.Len()+1) }, vector.ErrShape, "amounts"},
-		{"mentions what isn't there", func(q *Queue) { q.Deny(w.m.Len()) }, vector.ErrShape, "dimension"},
-		{"no name", func(q *Queue) { q.Name = "" }, ErrBadName, ""},
+		{Queue{Name: "q", Capability: list("cpu=-1")}, ErrBadAmount, `queues[0].capability[cpu]: Invalid value: "-1": queue "q": want 0 to less than 2^53 milli-cores`},
+		{Queue{Name: "q", Deserved: list("cpu=9007199254741")}, ErrBadAmount, `queues[0].deserved[cpu]: Invalid value: "9007199254741"`},
+		{Queue{Name: "q", Guarantee: list("memory=8Pi")}, ErrBadAmount, `queues[0].guarantee[memory]: Invalid value: "8Pi": queue "q": want 0 to less than 2^53 bytes`},
+		{Queue{Name: "q", Deserved: list("x=9007199254740992")}, ErrBadAmount, "queues[0].deserved[x]"},
+		{Queue{Name: "q", Capability: list("x=-1m")}, ErrBadAmount, `queues[0].capability[x]: Invalid value: "-1m": queue "q": want 0 to less than 2^53`},
+		{Queue{Name: "q", Cards: map[string]int64{"A": -1}}, ErrBadAmount, `queues[0].cards[A]: Invalid value: -1: queue "q": want a whole number of cards from 0`},
+		{Queue{Name: "q", Cards: map[string]int64{"A|B": 1}}, ErrBadName, `queues[0].cards[A|B]: Invalid value: "A|B": queue "q": a quota is of one card`},
+		{Queue{Name: "q", Cards: map[string]int64{" ": 1}}, ErrBadName, `queues[0].cards[ ]: Invalid value: " ": queue "q": " " names no card`},
+		{Queue{Name: "q", Cards: map[string]int64{"": 1}}, ErrBadName, `queue "q": want the name of a card`},
+		{Queue{Name: "q", Cards: map[string]int64{"A": 1, " A": 2}}, ErrBadName, `queues[0].cards[A]: Duplicate value: "A"`},
+		{Queue{Name: "q", Capability: corev1.ResourceList{"\xff": resource.MustParse("1")}}, ErrBadName, `queue "q": want the name of a resource`},
+		{Queue{}, ErrBadName, "queues[0].name"},
 	} {
-		q := w.queues["q"].spec.clone()
-		c.change(&q)
-		_, _, err := w.SetQueues([]Queue{q}, nil)
-		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) || q.Name != "" && !strings.Contains(err.Error(), `"q"`) {
-			t.Errorf("%s: %v", c.name, err)
+		_, _, err := w.SetQueues([]Queue{c.queue})
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.names) {
+			t.Errorf("%+v: %v", c.queue, err)
+		}
+		if errs, _ := w.cfg.Validate([]Queue{c.queue}, nil); len(errs) != 1 {
+			t.Errorf("%+v: %v", c.queue, errs)
 		}
 		w.want(string(w.Snapshot()), before)
 	}
@@ -799,22 +800,18 @@ func TestBadQueueAmounts(t *testing.T) {
 func TestPanics(t *testing.T) {
 	var zero Ledger
 	w := newWorld(t, Config{}, "q", "A:4")
-	var noMap vectormap.ResourceVectorMap
 	for _, c := range []struct {
 		name, want string
 		call       func()
 	}{
-		{"New", "quota: unknown value in config", func() { _, _ = New(Config{Unnamed: "other"}, w.m, nil, nil) }},
+		{"New", "quota: unknown value in config", func() { _, _ = newBuilt(Config{Unnamed: "other"}, w.m, nil, nil) }},
 		{"zero Enqueueable", "quota: zero ledger", func() { zero.Enqueueable(nil, &JobRequest{}) }},
 		{"zero Allocatable", "quota: zero ledger", func() { zero.Allocatable(nil, &TaskRequest{}) }},
 		{"zero Commit", "quota: zero ledger", func() { _, _ = zero.Commit(&TaskRequest{}) }},
-		{"zero SetQueues", "quota: zero ledger", func() { _, _, _ = zero.SetQueues(nil, nil) }},
+		{"zero SetQueues", "quota: zero ledger", func() { _, _, _ = zero.setBuilt(nil, nil) }},
 		{"zero Reconcile", "quota: zero ledger", func() { _, _ = zero.Reconcile(View{}) }},
 		{"zero Samples", "quota: zero ledger", func() { zero.Samples() }},
 		{"zero Snapshot", "quota: zero ledger", func() { zero.Snapshot() }},
-		{"New of a zero map", "quota: zero map", func() { _, _ = New(Config{}, &noMap, nil, nil) }},
-		{"Restore with a zero map", "quota: zero map", func() { _, _ = Restore(Config{}, &noMap, nil, w.Snapshot()) }},
-		{"BuildQueue with a zero map", "quota: zero map", func() { _, _, _ = new(Config).BuildQueue(&noMap, QueueSpec{Name: "q"}) }},
 	} {
 		func() {
 			defer func() {

@@ -32,23 +32,23 @@ func many(tb testing.TB) (*Ledger, []string) {
 	for i := range 64 {
 		cards = append(cards, fmt.Sprintf("card-%02d", i))
 	}
-	m, err := NewMap(cards)
+	m, err := testMap(cards)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var queues []Queue
+	var queues []builtQueue
 	for i := range 100 {
-		queues = append(queues, Queue{Name: fmt.Sprintf("p%02d", i)})
+		queues = append(queues, builtQueue{Name: fmt.Sprintf("p%02d", i)})
 	}
 	for i := range 10_000 {
 		v := m.NewVector()
 		for dim := range v {
 			v[dim] = 1e6
 		}
-		queues = append(queues, Queue{Name: fmt.Sprintf("q%04d", i), Parent: fmt.Sprintf("p%02d", i%100), Capability: v, Guarantee: v, Deserved: v})
+		queues = append(queues, builtQueue{Name: fmt.Sprintf("q%04d", i), Parent: fmt.Sprintf("p%02d", i%100), Capability: v, Guarantee: v, Deserved: v})
 		names = append(names, queues[len(queues)-1].Name)
 	}
-	l, err := New(Config{}, m, nil, queues)
+	l, err := newBuilt(Config{}, m, nil, queues)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -76,12 +76,12 @@ func BenchmarkCompareQueues(b *testing.B) {
 // BenchmarkSetQueues sets 10,000 queues with guarantees and their limits.
 func BenchmarkSetQueues(b *testing.B) {
 	l, _ := many(b)
-	var queues []Queue
+	var queues []builtQueue
 	for _, q := range l.ordered {
 		queues = append(queues, q.spec)
 	}
 	for b.Loop() {
-		if orphans, _, err := l.SetQueues(queues, nil); err != nil || len(orphans) > 0 {
+		if orphans, _, err := l.setBuilt(queues, nil); err != nil || len(orphans) > 0 {
 			b.Fatal(orphans, err)
 		}
 	}

@@ -16,15 +16,15 @@ import (
 
 // described is a ledger over a cluster of 100 cores, 200 Gi and ten of each card,
 // with the queues of the specs.
-func described(t *testing.T, cfg Config, specs ...QueueSpec) *world {
+func described(t *testing.T, cfg Config, specs ...Queue) *world {
 	t.Helper()
-	m, err := NewMap([]string{"A", "H", "H200", "RX7900", "V100"})
+	m, err := testMap([]string{"A", "H", "H200", "RX7900", "V100"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var queues []Queue
+	var queues []builtQueue
 	for _, spec := range specs {
-		queue, _, err := cfg.BuildQueue(m, spec)
+		queue, _, err := cfg.buildQueue(m, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func described(t *testing.T, cfg Config, specs ...QueueSpec) *world {
 	for _, card := range []string{"A", "H", "H200", "RX7900", "V100"} {
 		node.Cards = append(node.Cards, device.Card{Name: card, Resource: "nvidia.com/gpu", Count: 10})
 	}
-	l, err := New(cfg, m, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues)
+	l, err := newBuilt(cfg, m, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (w *world) show(v []float64) string {
 func quotaOf(text string) map[string]string { return map[string]string{QuotaAnnotation: text} }
 
 func TestQueueDerivedAmounts(t *testing.T) {
-	w := described(t, Config{}, QueueSpec{
+	w := described(t, Config{}, Queue{
 		Name: "q", Annotations: quotaOf(`{"V100":2,"RX7900":1,"H200":3}`),
 		Capability: list("cpu=20 memory=40Gi"), Deserved: list("cpu=10 memory=20Gi"), Guarantee: list("cpu=5 memory=10Gi"),
 	})
@@ -92,18 +92,18 @@ func TestQueueDerivedAmounts(t *testing.T) {
 	w.want(w.show(w.amounts(s, "Deserved")), "10/20 H200:3 RX7900:1 V100:2")
 	w.want(w.show(w.amounts(s, "Guarantee")), "5/10 H200:3 RX7900:1 V100:2")
 
-	w = described(t, Config{}, QueueSpec{Name: "q", Capability: list("cpu=4 memory=8Gi")})
+	w = described(t, Config{}, Queue{Name: "q", Capability: list("cpu=4 memory=8Gi")})
 	w.want(w.show(w.amounts(w.status("q"), "Capability")), "4/8")
-	w = described(t, Config{MissingUnlimited: true}, QueueSpec{Name: "q", Capability: list("cpu=8"), Annotations: quotaOf(`{"V100":2}`)})
+	w = described(t, Config{MissingUnlimited: true}, Queue{Name: "q", Capability: list("cpu=8"), Annotations: quotaOf(`{"V100":2}`)})
 	w.want(w.show(w.amounts(w.status("q"), "Capability")), "8/+Inf V100:2")
 	w.want(w.show(w.amounts(w.status("q"), "RealCapability")), "8/200 V100:2")
 
 	// Guarantees of siblings are left out, at the top and below a parent.
 	w = described(t, Config{},
-		QueueSpec{Name: "p", Capability: list("cpu=60"), Guarantee: list("cpu=30"), Deserved: list("cpu=90")},
-		QueueSpec{Name: "r", Capability: list("cpu=100"), Guarantee: list("cpu=50"), Deserved: list("cpu=10")},
-		QueueSpec{Name: "a", Parent: "p", Capability: list("cpu=60"), Guarantee: list("cpu=10"), Deserved: list("cpu=60")},
-		QueueSpec{Name: "b", Parent: "p", Capability: list("cpu=20"), Guarantee: list("cpu=15"), Deserved: list("cpu=60")},
+		Queue{Name: "p", Capability: list("cpu=60"), Guarantee: list("cpu=30"), Deserved: list("cpu=90")},
+		Queue{Name: "r", Capability: list("cpu=100"), Guarantee: list("cpu=50"), Deserved: list("cpu=10")},
+		Queue{Name: "a", Parent: "p", Capability: list("cpu=60"), Guarantee: list("cpu=10"), Deserved: list("cpu=60")},
+		Queue{Name: "b", Parent: "p", Capability: list("cpu=20"), Guarantee: list("cpu=15"), Deserved: list("cpu=60")},
 	)
 	for _, c := range []struct{ queue, real, deserved string }{
 		{"p", "50/200", "50/0"}, // min(60, 100-80+30); memory isn't mentioned and the parent's unlimited
@@ -117,8 +117,8 @@ func TestQueueDerivedAmounts(t *testing.T) {
 	}
 	// More is guaranteed than there is.
 	w = described(t, Config{},
-		QueueSpec{Name: "a", Capability: list("cpu=100"), Guarantee: list("cpu=80")},
-		QueueSpec{Name: "b", Capability: list("cpu=100"), Guarantee: list("cpu=70")},
+		Queue{Name: "a", Capability: list("cpu=100"), Guarantee: list("cpu=80")},
+		Queue{Name: "b", Capability: list("cpu=100"), Guarantee: list("cpu=70")},
 	)
 	w.want(w.show(w.amounts(w.status("a"), "RealCapability")), "80/0")
 }
@@ -130,7 +130,7 @@ func TestQueueStatus(t *testing.T) {
 	w.want(w.reserve("k", "y", "A:1"), "yes")
 	w.want(w.commit("2", "k", "y", "A:1"), "A") // nothing is held any more
 	w.want(w.commit("3", "l", "old", "A:1"), "A")
-	if _, _, err := w.SetQueues([]Queue{
+	if _, _, err := w.setBuilt([]builtQueue{
 		q(w.m, "org", "cpu:20 A:8 B:8"), q(w.m, "x < org", "cpu:10 A:4 B:4"), q(w.m, "y < org", "A:4"),
 	}, nil); err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestShare(t *testing.T) {
 		{"", `{}`, "cpu:2 mem:2", 0},
 		{"cpu=2", `{}`, "cpu:5", 2.5},
 	} {
-		w := described(t, Config{Keys: Keys{Deserved: "deserved", Guarantee: "guarantee"}}, QueueSpec{
+		w := described(t, Config{Keys: Keys{Deserved: "deserved", Guarantee: "guarantee"}}, Queue{
 			Name: "q", Capability: list("cpu=100 memory=200Gi"), Deserved: list(c.deserved),
 			Annotations: map[string]string{QuotaAnnotation: `{"A":10,"H":10,"V100":10}`, "deserved": c.cards},
 		})
@@ -215,7 +215,7 @@ func TestShare(t *testing.T) {
 			t.Errorf("%s of %s %s: share %v, want %v", c.charges, c.deserved, c.cards, got, c.want)
 		}
 	}
-	w := described(t, Config{}, QueueSpec{Name: "q", Capability: list("cpu=100 memory=200Gi")})
+	w := described(t, Config{}, Queue{Name: "q", Capability: list("cpu=100 memory=200Gi")})
 	w.commit("1", "j", "q", "cpu:3 mem:3")
 	w.commit("2", "j", "q", "cpu:2 mem:2")
 	w.Release("2")
@@ -223,8 +223,8 @@ func TestShare(t *testing.T) {
 }
 
 func TestCompareQueues(t *testing.T) {
-	spec := func(name, parent string, priority int32) QueueSpec {
-		return QueueSpec{Name: name, Parent: parent, Priority: priority, Capability: list("cpu=100"), Deserved: list("cpu=10")}
+	spec := func(name, parent string, priority int32) Queue {
+		return Queue{Name: name, Parent: parent, Priority: priority, Capability: list("cpu=100"), Deserved: list("cpu=10")}
 	}
 	w := described(t, Config{},
 		spec("d", "", 0), spec("c", "", 0), spec("b", "", 0), spec("a", "", 5),
@@ -256,10 +256,10 @@ func FuzzCompareQueues(f *testing.F) {
 // checkOrder compares every pair and every three queues of a random forest.
 func checkOrder(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	var specs []QueueSpec
+	var specs []Queue
 	names := []string{"nope", "nil"}
 	for i := range 2 + r.IntN(12) {
-		spec := QueueSpec{
+		spec := Queue{
 			Name: fmt.Sprint("q", i), Priority: int32(r.IntN(2)),
 			Capability: list("cpu=100"), Deserved: list(fmt.Sprintf("cpu=%d", r.IntN(3))),
 		}

@@ -5,16 +5,13 @@
 //
 // # A ledger
 //
-// A [Ledger] is the account. It needs a map with a dimension for each card, a
-// catalog of what the cluster has, and the queues:
+// A [Ledger] is the account. It needs a catalog of what the cluster has, and the queues:
 //
 //	cfg := quota.Config{MissingUnlimited: true} // no limit of cpu and memory where a queue has none
-//	m, err := quota.NewMap(catalog.Cards())
-//	queue, faults, err := cfg.BuildQueue(m, quota.QueueSpec{
+//	ledger, err := quota.New(cfg, catalog, []quota.Queue{{
 //		Name:        "team-a",
 //		Annotations: map[string]string{quota.QuotaAnnotation: `{"NVIDIA-A100-SXM4-80GB": 4}`},
-//	})
-//	ledger, err := quota.New(cfg, m, catalog, []quota.Queue{queue})
+//	}})
 //
 // # Decisions
 //
@@ -40,15 +37,14 @@
 //
 // Cards, queues and pods change. The ledger has to know of each:
 //
-//	m, err := ledger.ExtendMap(catalog.Cards()) // cards that nobody had before
-//	_, err = ledger.SetCatalog(catalog, m)
-//	orphans, _, err := ledger.SetQueues(queues, m)
+//	_, err = ledger.SetCatalog(catalog)
+//	orphans, _, err := ledger.SetQueues(queues)
 //	report, err := ledger.Reconcile(quota.View{Jobs: jobs}) // the pods that run, and those that have gone
 //
 // It goes on after a restart:
 //
 //	data := ledger.Snapshot()
-//	ledger, err := quota.Restore(cfg, nil, catalog, data)
+//	ledger, err := quota.Restore(cfg, catalog, data)
 //
 // And it can be looked at. quota/quotametrics makes Prometheus metrics of
 // [Ledger.Samples]:
@@ -63,7 +59,7 @@
 // # What holds
 //
 //   - Amounts are whole: milli-cores, bytes, and milli-cards. A card is 1000. Outputs of a
-//     transformation, see [NewMap], are in units.
+//     transformation, see [Config], are in units.
 //   - What a queue uses counts in every queue above it, and each has to have room.
 //   - What is charged stays within the limit.
 //   - Promises stay within the limit, too: a job's hold and what it uses of its min, added
@@ -82,7 +78,6 @@
 //   - An error changes nothing and names what it is about. A name that a caller gives is
 //     an [ErrBadName] where it is bad. What is wrong in an object, such as a pod, is no
 //     error: it comes as an [EntryError], or the request is refused.
-//   - A map that is given to a ledger is nil, or extends the ledger's.
 //   - What a method returns belongs to the caller. A sequence shows the one state of the
 //     moment when the walk over it begins, and holds no lock.
 //

@@ -8,13 +8,12 @@ import (
 // What errors of this package are, by [errors.Is]. Their texts name the object, the value
 // and what would be right; they may change.
 var (
-	ErrConflict         = errors.New("quota: id is in use with other content")
-	ErrReserved         = fmt.Errorf("%w: reserved with another min", ErrConflict) // see [Ledger.Resize]
-	ErrUnknownDimension = errors.New("quota: no dimension")                        // of a card or an output in a map
-	ErrOverflow         = errors.New("quota: sum too large")                       // of what one caller lists: 2^53; of a tree: 2^62
-	ErrBadAmount        = errors.New("quota: bad amount")                          // negative, no whole number, too large, or no multiple of its unit
-	ErrBadName          = errors.New("quota: name is empty or not UTF-8")          // it couldn't be written down
-	ErrFormat           = errors.New("quota: unknown snapshot format")             // no object of JSON, or one of another format or version
-	ErrConfig           = errors.New("quota: snapshot of another configuration")
-	ErrSnapshot         = errors.New("quota: broken snapshot") // broken off, or its content contradicts itself
+	ErrConflict  = errors.New("quota: id is in use with other content")
+	ErrReserved  = fmt.Errorf("%w: reserved with another min", ErrConflict) // see [Ledger.Resize]
+	ErrOverflow  = errors.New("quota: sum too large")                       // of what one caller lists: 2^53; of a tree: 2^62
+	ErrBadAmount = errors.New("quota: bad amount")                          // negative, too large, no multiple of its unit, or of an output that the ledger doesn't have
+	ErrBadName   = errors.New("quota: name is empty or not UTF-8")          // it couldn't be written down
+	ErrFormat    = errors.New("quota: unknown snapshot format")             // no object of JSON, or one of another format or version
+	ErrConfig    = errors.New("quota: snapshot of another configuration")
+	ErrSnapshot  = errors.New("quota: broken snapshot") // broken off, or its content contradicts itself
 )

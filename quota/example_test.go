@@ -8,7 +8,6 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -24,30 +23,22 @@ func gpuCluster() *device.Catalog {
 	return inventory.Catalog()
 }
 
-// buildQueues makes queues of names, "name" or "name < parent", and annotations, in
+// newQueues makes queues of names, "name" or "name < parent", and annotations, in
 // turn.
-func buildQueues(cfg quota.Config, m *vectormap.ResourceVectorMap, namesAndQuotas ...string) (queues []quota.Queue) {
+func newQueues(namesAndQuotas ...string) (queues []quota.Queue) {
 	for i := 0; i < len(namesAndQuotas); i += 2 {
 		name, parent, _ := strings.Cut(namesAndQuotas[i], " < ")
-		queue, faults, err := cfg.BuildQueue(m, quota.QueueSpec{
+		queues = append(queues, quota.Queue{
 			Name: name, Parent: parent,
 			Annotations: map[string]string{quota.QuotaAnnotation: namesAndQuotas[i+1]},
 		})
-		if err != nil || len(faults) > 0 {
-			log.Fatal(err, faults)
-		}
-		queues = append(queues, queue)
 	}
 	return queues
 }
 
-// newLedger makes a ledger over gpuCluster and queues as buildQueues makes them.
+// newLedger makes a ledger over gpuCluster and queues as newQueues makes them.
 func newLedger(cfg quota.Config, namesAndQuotas ...string) *quota.Ledger {
-	m, err := quota.NewMap(gpuCluster().Cards())
-	if err != nil {
-		log.Fatal(err)
-	}
-	ledger, err := quota.New(cfg, m, gpuCluster(), buildQueues(cfg, m, namesAndQuotas...))
+	ledger, err := quota.New(cfg, gpuCluster(), newQueues(namesAndQuotas...))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -332,20 +323,12 @@ func ExampleLedger_Expire() {
 // A queue that loses cards keeps what it uses, is over its limit, and gets nothing
 // more; one that is deleted lives on as an orphan until its last job has gone.
 func ExampleLedger_SetQueues() {
-	cfg := quota.Config{}
-	m, err := quota.NewMap(gpuCluster().Cards())
-	if err != nil {
-		log.Fatal(err)
-	}
-	l, err := quota.New(cfg, m, gpuCluster(), buildQueues(cfg, m, "team-a", `{"A100": 4}`, "team-b", `{"A100": 4}`))
-	if err != nil {
-		log.Fatal(err)
-	}
+	l := newLedger(quota.Config{}, "team-a", `{"A100": 4}`, "team-b", `{"A100": 4}`)
 	for _, queue := range []string{"team-a", "team-b"} {
 		a, err := l.Reserve(job(l, queue, queue+"-job", `{"A100": 3}`))
 		tell(queue, a, err)
 	}
-	orphans, _, err := l.SetQueues(buildQueues(cfg, m, "team-a", `{"A100": 2}`), m)
+	orphans, _, err := l.SetQueues(newQueues("team-a", `{"A100": 2}`))
 	fmt.Println("orphans:", orphans, err)
 	for _, over := range l.Over() {
 		fmt.Println(over.Level, over.Resource, "is over by", -over.Room)
@@ -402,12 +385,12 @@ func ExampleRestore() {
 	tell("train", a, err)
 	data := before.Snapshot()
 
-	after, err := quota.Restore(quota.Config{}, nil, gpuCluster(), data)
+	after, err := quota.Restore(quota.Config{}, gpuCluster(), data)
 	if err != nil {
 		log.Fatal(err)
 	}
 	show(after)
-	_, err = quota.Restore(quota.Config{AnyMix: true}, nil, gpuCluster(), data)
+	_, err = quota.Restore(quota.Config{AnyMix: true}, gpuCluster(), data)
 	fmt.Println("with another policy:", errors.Is(err, quota.ErrConfig))
 	// Output:
 	// train accepted
@@ -482,22 +465,13 @@ func ExampleLedger_JobCopies() {
 	// {"A100": 1, "H100": 2} 1 H100 1000
 }
 
-// The status of a queue is in vectors of the ledger's map.
+// How a queue stands, in milli-cores and milli-cards.
 func ExampleLedger_Queue() {
-	m, err := quota.NewMap(gpuCluster().Cards())
-	if err != nil {
-		log.Fatal(err)
-	}
-	cfg := quota.Config{}
-	queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{
+	l, err := quota.New(quota.Config{}, gpuCluster(), []quota.Queue{{
 		Name:        "team-a",
 		Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 5}`},
 		Capability:  corev1.ResourceList{"cpu": resource.MustParse("32")},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	l, err := quota.New(cfg, m, gpuCluster(), []quota.Queue{queue})
+	}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -514,45 +488,28 @@ func ExampleLedger_Queue() {
 	// A100: 4000 held of 5000
 }
 
-// A cluster whose nodes get a card that no map had before.
-func ExampleLedger_ExtendMap() {
-	l := newLedger(quota.Config{}, "team-a", `{"A100": 5}`)
-	m, err := l.ExtendMap([]string{"A100", "L40S"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	old, _ := l.Map().Index("card:A100")
-	same, _ := m.Index("card:A100")
-	_, isNew := m.Index("card:L40S")
-	fmt.Println(old == same, isNew)
-	// Output:
-	// true true
-}
-
 // A bad entry drops only itself, and denies that card.
-func ExampleConfig_BuildQueue() {
-	m, err := quota.NewMap([]string{"A100", "H100"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var cfg quota.Config
-	queue, faults, err := cfg.BuildQueue(m, quota.QueueSpec{
+func ExampleQueue() {
+	queues := []quota.Queue{{
 		Name:        "team-a",
 		Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 4, "H100": "2"}`},
 		Capability:  corev1.ResourceList{"cpu": resource.MustParse("8"), "nvidia.com/gpu": resource.MustParse("4")},
-	})
+	}}
+	var cfg quota.Config
+	_, warnings := cfg.Validate(queues, nil)
+	for _, w := range warnings {
+		fmt.Println(w)
+	}
+	l, err := quota.New(cfg, gpuCluster(), queues)
 	if err != nil {
 		log.Fatal(err)
 	}
-	a100, _ := m.Index("card:A100")
-	fmt.Println(queue.Capability[vectormap.CPU], queue.Capability[a100])
-	for _, fault := range faults {
-		fmt.Println(fault)
-	}
+	status, _ := l.Queue("team-a")
+	fmt.Println(status.CPU.Capability, status.Usage("A100").Capability, status.Usage("H100").Capability)
 	// Output:
-	// 8000 4000
-	// quota: resource "nvidia.com/gpu": quotas don't use this resource, only cpu, memory, cards by annotation and outputs of the map
-	// quota: volcano.sh/card.quota: entry "H100": the count is "2": want a whole number of cards from 0 to 9007199254740, in digits
+	// queues[0].capability[nvidia.com/gpu]: Invalid value: queue "team-a": quotas don't use this resource, only cpu, memory, cards by annotation and Config.Outputs
+	// queues[0].annotations[volcano.sh/card.quota][H100]: Invalid value: queue "team-a": the count is "2": want a whole number of cards from 0 to 9007199254740, in digits
+	// 8000 4000 0
 }
 
 // What Volcano's configuration passes to the plugin.
@@ -596,15 +553,11 @@ func ExampleParseAlternatives() {
 
 // What is wrong with a tree of queues, and what is probably not meant.
 func ExampleConfig_Validate() {
-	m, err := quota.NewMap(gpuCluster().Cards())
-	if err != nil {
-		log.Fatal(err)
-	}
-	errs, warnings := new(quota.Config).Validate(buildQueues(quota.Config{}, m,
+	errs, warnings := new(quota.Config).Validate(newQueues(
 		"research", `{"A100": 10}`,
 		"vision < research", `{"A100": 12}`,
 		"speech < reserach", `{"A100": 2}`,
-	), m, gpuCluster())
+	), gpuCluster())
 	for _, err := range errs {
 		fmt.Println(err)
 	}

@@ -239,7 +239,7 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 
 // fault returns what is wrong with the first entry of the quota that can't be read;
 // empty if there is none.
-func (q *Queue) fault() (fault string) {
+func (q *builtQueue) fault() (fault string) {
 	first := -1
 	// Maps have no order, and the text must be the same each time.
 	for dim, text := range q.denied {

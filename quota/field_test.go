@@ -17,14 +17,14 @@ import (
 func TestNoTotals(t *testing.T) {
 	for _, enforce := range []bool{false, true} {
 		cfg := Config{EnforceGuarantee: enforce}
-		m, err := NewMap(nil)
+		m, err := testMap(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		queue := q(m, "q", "cpu:10")
 		queue.Deserved, _ = vectorOf(m, "cpu:8")
 		for _, catalog := range []Catalog{nil, cluster(nil)} {
-			l, err := New(cfg, m, catalog, []Queue{queue})
+			l, err := newBuilt(cfg, m, catalog, []builtQueue{queue})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,16 +57,16 @@ func TestLeafWithoutQuota(t *testing.T) {
 // refusal says what is wrong.
 func TestFaultyQuotaNamesCards(t *testing.T) {
 	var cfg Config
-	specs := []QueueSpec{{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A100": 4, "H100": "2"}`}}}
-	m, err := NewMap(cfg.NamedCards(specs))
+	specs := []Queue{{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A100": 4, "H100": "2"}`}}}
+	m, err := testMap(cfg.namedCards(specs))
 	if err != nil {
 		t.Fatal(err)
 	}
-	queue, faults, err := cfg.BuildQueue(m, specs[0])
+	queue, faults, err := cfg.buildQueue(m, specs[0])
 	if err != nil || codes(faults) != "H100 WrongType" {
 		t.Fatal(codes(faults), err)
 	}
-	l, err := New(cfg, m, nil, []Queue{queue})
+	l, err := newBuilt(cfg, m, nil, []builtQueue{queue})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestFaultyQuotaNamesCards(t *testing.T) {
 // TestOddQuantities: thousandths of what is counted in whole units are noted, with value and
 // unit; more than can be counted is no limit.
 func TestOddQuantities(t *testing.T) {
-	m, err := NewMap(nil, "nvidia.com/gpu", "ephemeral-storage")
+	m, err := testMap(nil, "nvidia.com/gpu", "ephemeral-storage")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestOddQuantities(t *testing.T) {
 		{"ephemeral-storage", "1Ei", math.Inf(1), `quota: capability: resource "ephemeral-storage": the amount is 1Ei, more than can be counted: it is no limit`},
 		{"memory", fmt.Sprint(Unlimited), math.Inf(1), `quota: capability: resource "memory": the amount is 9223372036854775807, more than can be counted: it is no limit`},
 	} {
-		queue, notes, err := new(Config).BuildQueue(m, QueueSpec{Name: "q", Capability: corev1.ResourceList{corev1.ResourceName(c.name): resource.MustParse(c.amount)}})
+		queue, notes, err := new(Config).buildQueue(m, Queue{Name: "q", Capability: corev1.ResourceList{corev1.ResourceName(c.name): resource.MustParse(c.amount)}})
 		if err != nil {
 			t.Errorf("%s: %v", c.amount, err)
 			continue
@@ -123,25 +123,25 @@ func TestOddQuantities(t *testing.T) {
 
 // TestUnlimitedCard: a limit can be left out for one card, however the quota is written.
 func TestUnlimitedCard(t *testing.T) {
-	m, err := NewMap([]string{"A", "B"})
+	m, err := testMap([]string{"A", "B"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, spec := range []QueueSpec{
+	for _, spec := range []Queue{
 		{Cards: map[string]int64{"A": Unlimited, "B": 2}},
 		{Cards: map[string]int64{"A": maxCards + 1, "B": 2}},
 		{Annotations: map[string]string{QuotaAnnotation: `{"A": 99999999999999999999, "B": 2}`}},
 	} {
 		spec.Name = "q"
 		var cfg Config
-		queue, notes, err := cfg.BuildQueue(m, spec)
-		if err != nil || len(notes) != 1 || !notes[0].IsNote() || !strings.Contains(notes[0].Error(), `entry "A": the amount is `) || spec.CheckCards() != nil {
+		queue, notes, err := cfg.buildQueue(m, spec)
+		if err != nil || len(notes) != 1 || !notes[0].IsNote() || !strings.Contains(notes[0].Error(), `entry "A": the amount is `) {
 			t.Fatal(notes, err)
 		}
-		if errs, warnings := cfg.Validate([]Queue{queue}, m, cluster(map[string]string{"n": "A:8 B:8"})); len(errs)+len(warnings) > 0 {
+		if errs, warnings := cfg.validateBuilt([]builtQueue{queue}, m, cluster(map[string]string{"n": "A:8 B:8"})); len(errs)+len(warnings) > 0 {
 			t.Error(errs, warnings)
 		}
-		l, err := New(cfg, m, cluster(map[string]string{"n": "A:8 B:8"}), []Queue{queue})
+		l, err := newBuilt(cfg, m, cluster(map[string]string{"n": "A:8 B:8"}), []builtQueue{queue})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,28 +157,28 @@ func TestUnlimitedCard(t *testing.T) {
 
 // TestValidateCodes: what isn't meant is one warning, with a code; a plain tree has none.
 func TestValidateCodes(t *testing.T) {
-	m, err := NewMap([]string{"A"})
+	m, err := testMap([]string{"A"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := func(q Queue, deserved string) Queue {
+	with := func(q builtQueue, deserved string) builtQueue {
 		q.Deserved, _ = vectorOf(m, deserved)
 		return q
 	}
-	plain := []Queue{{Name: "root"}, with(q(m, "a < root", "cpu:4 mem:4 A:4"), "cpu:4 mem:4 A:4"), with(q(m, "b < root", "cpu:4"), "cpu:4")}
+	plain := []builtQueue{{Name: "root"}, with(q(m, "a < root", "cpu:4 mem:4 A:4"), "cpu:4 mem:4 A:4"), with(q(m, "b < root", "cpu:4"), "cpu:4")}
 	plain[1].Guarantee, _ = vectorOf(m, "cpu:1 A:1")
 	for _, c := range []struct {
 		what    string
 		cfg     Config
-		queues  []Queue
+		queues  []builtQueue
 		origins string
 	}{
-		{"deserved above capability", Config{}, []Queue{with(q(m, "q", "cpu:4"), "cpu:5")}, "deserved-above-capability"},
-		{"children's deserved above the parent's", Config{}, []Queue{with(q(m, "p", "cpu:8"), "cpu:4"), with(q(m, "a < p", "cpu:4"), "cpu:3"), with(q(m, "b < p", "cpu:4"), "cpu:3")}, "deserved-below-children"},
+		{"deserved above capability", Config{}, []builtQueue{with(q(m, "q", "cpu:4"), "cpu:5")}, "deserved-above-capability"},
+		{"children's deserved above the parent's", Config{}, []builtQueue{with(q(m, "p", "cpu:8"), "cpu:4"), with(q(m, "a < p", "cpu:4"), "cpu:3"), with(q(m, "b < p", "cpu:4"), "cpu:3")}, "deserved-below-children"},
 		{"a plain tree", Config{}, plain, ""},
 		{"a plain tree, enforced", Config{EnforceGuarantee: true}, plain, "guarantee-below-children deserved-below-children deserved-below-children guarantee-below-children deserved-below-children"},
 	} {
-		errs, warnings := c.cfg.Validate(c.queues, m, nil)
+		errs, warnings := c.cfg.validateBuilt(c.queues, m, nil)
 		var origins []string
 		for _, warning := range warnings {
 			origins = append(origins, warning.Origin)
@@ -189,28 +189,12 @@ func TestValidateCodes(t *testing.T) {
 	}
 }
 
-// TestSetQueuesWithoutDimension says how a map gets the dimension of a card.
-func TestSetQueuesWithoutDimension(t *testing.T) {
-	w := newWorld(t, Config{})
-	wide, err := w.ExtendMap([]string{"Z"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	queue := q(wide, "q", "Z:1")
-	if _, _, err := w.SetQueues([]Queue{queue}, nil); err == nil || !strings.Contains(err.Error(), "first extend the map, by Ledger.ExtendMap, and give it to SetQueues with the queues") {
-		t.Error(err)
-	}
-	if _, _, err := w.SetQueues([]Queue{queue}, wide); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestRestoreEmptyCardName: no map can have it, so it is the snapshot's fault.
 func TestRestoreEmptyCardName(t *testing.T) {
 	w := newWorld(t, Config{})
 	for _, name := range []string{"", "A|", "|"} {
 		data := strings.Replace(string(w.Snapshot()), `{"card":"B"`, fmt.Sprintf(`{"card":%q`, name), 1)
-		if _, err := Restore(w.cfg, nil, nil, []byte(data)); name == "" && !errors.Is(err, ErrSnapshot) || name != "" && err != nil {
+		if _, err := Restore(w.cfg, nil, []byte(data)); name == "" && !errors.Is(err, ErrSnapshot) || name != "" && err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -242,18 +226,18 @@ func TestUnnamedMinResources(t *testing.T) {
 
 // TestByteOutputs: outputs that Kubernetes has in bytes are written like memory.
 func TestByteOutputs(t *testing.T) {
-	m, err := NewMap(nil, "ephemeral-storage", "hugepages-2Mi", "example.com/credits")
+	m, err := testMap(nil, "ephemeral-storage", "hugepages-2Mi", "example.com/credits")
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := func(ephemeral, pages, credits string) corev1.ResourceList {
 		return corev1.ResourceList{"ephemeral-storage": resource.MustParse(ephemeral), "hugepages-2Mi": resource.MustParse(pages), "example.com/credits": resource.MustParse(credits)}
 	}
-	queue, _, err := new(Config).BuildQueue(m, QueueSpec{Name: "q", Capability: list("2Ti", "1Gi", "2048")})
+	queue, _, err := new(Config).buildQueue(m, Queue{Name: "q", Capability: list("2Ti", "1Gi", "2048")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(Config{}, m, nil, []Queue{queue})
+	l, err := newBuilt(Config{}, m, nil, []builtQueue{queue})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +272,7 @@ func TestByteOutputs(t *testing.T) {
 	queue.Deserved = m.NewVector()
 	dim, _ := outputIndex(m, "ephemeral-storage")
 	queue.Deserved[dim] = 3 << 40
-	if _, warnings := new(Config).Validate([]Queue{queue}, m, nil); len(warnings) != 1 || !strings.Contains(warnings[0].Error(), `"3 Ti": queue "q": above its capability, 2 Ti`) {
+	if _, warnings := new(Config).validateBuilt([]builtQueue{queue}, m, nil); len(warnings) != 1 || !strings.Contains(warnings[0].Error(), `"3 Ti": queue "q": above its capability, 2 Ti`) {
 		t.Error(warnings)
 	}
 }
@@ -296,7 +280,7 @@ func TestByteOutputs(t *testing.T) {
 // TestNodeWithoutCards: the refusal names the node, also one that nobody knows.
 func TestNodeWithoutCards(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4 B:4")
-	if _, err := w.SetCatalog(cluster(map[string]string{"a": "A:4", "b": "B:4"}), nil); err != nil {
+	if _, err := w.SetCatalog(cluster(map[string]string{"a": "A:4", "b": "B:4"})); err != nil {
 		t.Fatal(err)
 	}
 	for node, want := range map[string]string{
@@ -334,17 +318,4 @@ func TestReleaseLastTask(t *testing.T) {
 		t.Error("unknown")
 	}
 	w.want(w.state("q", "A"), "0/0/0")
-}
-
-// TestBuildQueueWithoutDimension: an error of the map hides no fault of the entries.
-func TestBuildQueueWithoutDimension(t *testing.T) {
-	m, err := NewMap([]string{"A"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"Z": 1, "A": "2"}`}, Capability: corev1.ResourceList{"pods": resource.MustParse("5")}}
-	queue, faults, err := new(Config).BuildQueue(m, spec)
-	if !errors.Is(err, ErrUnknownDimension) || codes(faults) != "pods IgnoredResource, A WrongType" || queue.Name != "" {
-		t.Error(codes(faults), err)
-	}
 }

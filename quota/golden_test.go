@@ -482,10 +482,21 @@ func (g *golden) real(q *goldQueue, dim string) int64 {
 	return min(g.capability(q, dim), left)
 }
 
+func btoi(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // over lists what is above its limit: all of it must be marked.
 func (g *golden) over() (list []Headroom) {
 	for _, queue := range slices.Sorted(maps.Keys(g.queues)) {
-		for _, dim := range g.dims {
+		dims := slices.Clone(g.dims)
+		slices.SortStableFunc(dims[2:], func(a, b string) int { // outputs come last
+			return cmp.Compare(btoi(goldOutput(a)), btoi(goldOutput(b)))
+		})
+		for _, dim := range dims {
 			limit, s := g.limit(queue, dim), g.sums[goldCell{queue, dim}]
 			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
 				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: limit - used, Level: queue, Limit: limit})

@@ -78,16 +78,16 @@ func numbered(n int, format, separator string) string {
 func names(n int, format string) []string { return strings.Split(numbered(n, format, "\n"), "\n") }
 
 // chainOf returns n queues, each below the one before it, q0 at the top.
-func chainOf(n int) []Queue {
-	queues := []Queue{{Name: "q0"}}
+func chainOf(n int) []builtQueue {
+	queues := []builtQueue{{Name: "q0"}}
 	for i := 1; i < n; i++ {
-		queues = append(queues, Queue{Name: fmt.Sprint("q", i), Parent: fmt.Sprint("q", i-1)})
+		queues = append(queues, builtQueue{Name: fmt.Sprint("q", i), Parent: fmt.Sprint("q", i-1)})
 	}
 	return queues
 }
 
 // withRoom gives a queue room for everything.
-func withRoom(m *vectormap.ResourceVectorMap, q Queue) Queue {
+func withRoom(m *vectormap.ResourceVectorMap, q builtQueue) builtQueue {
 	q.Capability = m.NewVector()
 	for i := range q.Capability {
 		q.Capability[i] = inf
@@ -144,7 +144,7 @@ func restores(t *testing.T, cfg Config, m *vectormap.ResourceVectorMap, fields, 
 	}
 	data := []byte(text)
 	return func() {
-		l, err := Restore(cfg, m, nil, data)
+		l, err := Restore(cfg, nil, data)
 		switch {
 		case fault != "" && (err == nil || !strings.Contains(err.Error(), fault)), fault == "" && err != nil:
 			t.Errorf("%.200v", err)
@@ -166,26 +166,26 @@ func restoreChain(t *testing.T, n int) func() {
 		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, n)
 	}
 	text.WriteString("]")
-	return restores(t, Config{}, must(NewMap(nil)), text.String(), "")
+	return restores(t, Config{}, must(testMap(nil)), text.String(), "")
 }
 
 // restoreItems restores a job with more items than any job has.
 func restoreItems(t *testing.T, n int) func() {
 	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[` +
 		numbered(n, `{"key":"A|B","unit":1%d}`, ",") + "]}]"
-	return restores(t, anyMix, must(NewMap([]string{"A", "B"})), text, "want at most 64")
+	return restores(t, anyMix, must(testMap([]string{"A", "B"})), text, "want at most 64")
 }
 
 // restoreAlternatives restores an item that may be on any of many cards, and is on all.
 func restoreAlternatives(t *testing.T, n int) func() {
 	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[{"key":"` +
 		numbered(n, "c%d", "|") + `","unit":1,"min":` + fmt.Sprint(n) + `,"holds":{` + numbered(n, `"c%d":1`, ",") + `}}]}]`
-	return restores(t, anyMix, must(NewMap(names(n, "c%d"))), text, "")
+	return restores(t, anyMix, must(testMap(names(n, "c%d"))), text, "")
 }
 
 // restoreFaults restores what is nothing but long.
 func restoreFaults(t *testing.T, n int) func() {
-	small, large := must(NewMap(nil)), must(NewMap(names(n, "c%d")))
+	small, large := must(testMap(nil)), must(testMap(names(n, "c%d")))
 	work := []func(){
 		restores(t, Config{}, large, `"known":[`+numbered(n, `{"card":"c%d"}`, ",")+`,{"card":"c0"}]`, "twice"),
 		restores(t, Config{}, small, `"queues":[`+numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",")+`]`, "cycle"),
@@ -204,12 +204,12 @@ func restoreFaults(t *testing.T, n int) func() {
 
 // reconcileChain makes and releases the charges of many jobs below many queues.
 func reconcileChain(t *testing.T, n int) func() {
-	m := must(NewMap([]string{"A", "B"}))
+	m := must(testMap([]string{"A", "B"}))
 	queues := chainOf(n)
 	for i := range queues {
 		queues[i] = withRoom(m, queues[i])
 	}
-	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10"}), queues))
+	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), queues))
 	view := View{}
 	leaf := queues[n-1].Name
 	for i := range n {
@@ -240,13 +240,13 @@ func reconcileChain(t *testing.T, n int) func() {
 
 // reconcileGone takes the last jobs of many orphans.
 func reconcileGone(t *testing.T, n int) func() {
-	m := must(NewMap([]string{"A"}))
-	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10"}), nil))
+	m := must(testMap([]string{"A"}))
+	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), nil))
 	queues, view := chainOf(n), View{}
 	for i := range queues {
 		queues[i] = withRoom(m, queues[i])
 	}
-	if _, _, err := l.SetQueues(queues, nil); err != nil {
+	if _, _, err := l.setBuilt(queues, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
@@ -254,7 +254,7 @@ func reconcileGone(t *testing.T, n int) func() {
 	}
 	must(l.Reconcile(view))
 	return func() {
-		if orphans, _, err := l.SetQueues(nil, nil); err != nil || len(orphans) != n {
+		if orphans, _, err := l.setBuilt(nil, nil); err != nil || len(orphans) != n {
 			t.Errorf("%d orphans, %v", len(orphans), err)
 		}
 		must(l.Reconcile(View{}))
@@ -319,19 +319,19 @@ func releaseOrphans(t *testing.T, n int) func() {
 
 // orphans makes n orphans below a queue, each with a job by its name.
 func orphans(t testing.TB, n int) *Ledger {
-	m := must(NewMap(nil))
-	queues := []Queue{withRoom(m, Queue{Name: "org"})}
+	m := must(testMap(nil))
+	queues := []builtQueue{withRoom(m, builtQueue{Name: "org"})}
 	for i := range n {
-		queues = append(queues, withRoom(m, Queue{Name: fmt.Sprint("q", i), Parent: "org"}))
+		queues = append(queues, withRoom(m, builtQueue{Name: fmt.Sprint("q", i), Parent: "org"}))
 	}
-	l := must(New(Config{}, m, nil, queues))
+	l := must(newBuilt(Config{}, m, nil, queues))
 	for i := range n {
 		name := fmt.Sprint("q", i)
 		if a, err := l.Reserve(&JobRequest{id: name, queue: name, min: book.Min{CPU: 1}}); err != nil || !a.OK {
 			t.Fatal(a, err)
 		}
 	}
-	if orphans, _, err := l.SetQueues(queues[:1], nil); err != nil || len(orphans) != n {
+	if orphans, _, err := l.setBuilt(queues[:1], nil); err != nil || len(orphans) != n {
 		t.Fatalf("%d orphans, %v", len(orphans), err)
 	}
 	return l
@@ -353,15 +353,15 @@ func keys(n int) (lists [][]string) {
 
 // reconcileKeys makes and releases charges of a job whose tasks all list other cards.
 func reconcileKeys(t *testing.T, n int) func() {
-	m := must(NewMap(strings.Split("A B C D E F G H I J", " ")))
-	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10 B:1 C:1 D:1 E:1 F:1 G:1 H:1 I:1 J:1"}), []Queue{withRoom(m, Queue{Name: "q"})}))
+	m := must(testMap(strings.Split("A B C D E F G H I J", " ")))
+	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10 B:1 C:1 D:1 E:1 F:1 G:1 H:1 I:1 J:1"}), []builtQueue{withRoom(m, builtQueue{Name: "q"})}))
 	view := View{Jobs: []Job{{ID: "j", Queue: "q", Phase: PhaseRunning, MinUnknown: true}}}
 	for i, cards := range keys(n) {
 		view.Jobs[0].Tasks = append(view.Jobs[0].Tasks, Task{ID: fmt.Sprint(i), Node: "n", Phase: TaskAllocated, Cards: []Item{{Alternatives: cards, Milli: 1000}}})
 	}
 	return func() {
 		must(l.Reconcile(view))
-		must(Restore(Config{}, m, l.source.catalog, l.Snapshot()))
+		must(Restore(Config{}, l.source.catalog, l.Snapshot()))
 		must(l.Reconcile(View{}))
 		if len(l.tasks) > 0 {
 			t.Errorf("%d tasks are left", len(l.tasks))
@@ -371,8 +371,8 @@ func reconcileKeys(t *testing.T, n int) func() {
 
 // reconcileWaiting has many pending tasks below many queues, and asks for them.
 func reconcileWaiting(t *testing.T, n int) func() {
-	m := must(NewMap([]string{"A"}))
-	l := must(New(Config{}, m, cluster(map[string]string{"n": "A:10"}), chainOf(n)))
+	m := must(testMap([]string{"A"}))
+	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), chainOf(n)))
 	view := View{}
 	for i := range n {
 		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: fmt.Sprint("q", n-1), Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}})
@@ -393,20 +393,20 @@ func reconcileWaiting(t *testing.T, n int) func() {
 
 // replaceChain puts a chain of queues upside down.
 func replaceChain(t *testing.T, n int) func() {
-	m := must(NewMap([]string{"A"}))
+	m := must(testMap([]string{"A"}))
 	queues := chainOf(n)
-	l := must(New(Config{EnforceGuarantee: true}, m, nil, queues))
+	l := must(newBuilt(Config{EnforceGuarantee: true}, m, nil, queues))
 	down := slices.Clone(queues)
 	for i := range down {
 		down[i].Parent = fmt.Sprint("q", i+1)
 	}
 	down[n-1].Parent = ""
 	return func() {
-		for _, tree := range [][]Queue{down, queues} {
-			if errs, _ := new(Config).Validate(tree, m, nil); len(errs) > 0 {
+		for _, tree := range [][]builtQueue{down, queues} {
+			if errs, _ := new(Config).validateBuilt(tree, m, nil); len(errs) > 0 {
 				t.Error(errs[0])
 			}
-			if _, _, err := l.SetQueues(tree, nil); err != nil {
+			if _, _, err := l.setBuilt(tree, nil); err != nil {
 				t.Error(err)
 			}
 			if v := l.Check(); v != nil {
@@ -418,20 +418,20 @@ func replaceChain(t *testing.T, n int) func() {
 
 // replaceStar replaces queues below one by others.
 func replaceStar(t *testing.T, n int) func() {
-	m := must(NewMap([]string{"A"}))
-	trees := [2][]Queue{{{Name: "q"}}, {{Name: "q"}}}
+	m := must(testMap([]string{"A"}))
+	trees := [2][]builtQueue{{{Name: "q"}}, {{Name: "q"}}}
 	for i := range n {
-		trees[0] = append(trees[0], Queue{Name: fmt.Sprint("a", i), Parent: "q"})
-		trees[1] = append(trees[1], Queue{Name: fmt.Sprint("b", i), Parent: "q"})
+		trees[0] = append(trees[0], builtQueue{Name: fmt.Sprint("a", i), Parent: "q"})
+		trees[1] = append(trees[1], builtQueue{Name: fmt.Sprint("b", i), Parent: "q"})
 	}
-	l := must(New(Config{}, m, nil, nil))
+	l := must(newBuilt(Config{}, m, nil, nil))
 	catalog := cluster(map[string]string{"n": "A:10"})
 	return func() {
 		for _, tree := range trees {
-			if errs, _ := new(Config).Validate(tree, m, catalog); len(errs) > 0 {
+			if errs, _ := new(Config).validateBuilt(tree, m, catalog); len(errs) > 0 {
 				t.Error(errs[0])
 			}
-			if _, _, err := l.SetQueues(tree, nil); err != nil {
+			if _, _, err := l.setBuilt(tree, nil); err != nil {
 				t.Error(err)
 			}
 		}
@@ -440,19 +440,19 @@ func replaceStar(t *testing.T, n int) func() {
 
 // validateCycle has a cycle of all queues, and then every queue many times.
 func validateCycle(t *testing.T, n int) func() {
-	m := must(NewMap([]string{"A"}))
+	m := must(testMap([]string{"A"}))
 	cycle := chainOf(n)
 	cycle[0].Parent = cycle[n-1].Name
 	many := append(chainOf(n), chainOf(n)...)
 	for i := range n {
-		many = append(many, Queue{Name: fmt.Sprint("x", i), Parent: fmt.Sprint("y", i), denied: map[int]string{-1: ""}})
+		many = append(many, builtQueue{Name: fmt.Sprint("x", i), Parent: fmt.Sprint("y", i)})
 	}
 	return func() {
-		if errs, _ := new(Config).Validate(cycle, m, nil); len(errs) != 1 {
+		if errs, _ := new(Config).validateBuilt(cycle, m, nil); len(errs) != 1 {
 			t.Errorf("%d faults", len(errs))
 		}
-		errs, _ := new(Config).Validate(many, m, nil)
-		if len(errs) != 3*n {
+		errs, _ := new(Config).validateBuilt(many, m, nil)
+		if len(errs) != 2*n {
 			t.Errorf("%d faults", len(errs))
 		}
 		for _, err := range errs {
@@ -462,20 +462,20 @@ func validateCycle(t *testing.T, n int) func() {
 }
 
 // builds returns the work of building a queue.
-func builds(t *testing.T, cfg Config, cards []string, spec QueueSpec, faults int) func() {
-	m := must(NewMap(cards))
+func builds(t *testing.T, cfg Config, cards []string, spec Queue, faults int) func() {
+	m := must(testMap(cards))
 	spec.Name = "q"
 	return func() {
-		_, found, err := cfg.BuildQueue(m, spec)
+		_, found, err := cfg.buildQueue(m, spec)
 		if err != nil || len(found) != faults {
 			t.Errorf("%d faults, want %d; %v", len(found), faults, err)
 		}
-		cfg.NamedCards([]QueueSpec{spec})
+		cfg.namedCards([]Queue{spec})
 	}
 }
 
 func buildBadNames(t *testing.T, n int) func() {
-	return builds(t, Config{}, names(n, "c%d"), QueueSpec{Annotations: quotaOf("{" + numbered(n, `"a%d|b":1,"x%[1]d":-1,"  ":1`, ",") + "}")}, 3*n)
+	return builds(t, Config{}, names(n, "c%d"), Queue{Annotations: quotaOf("{" + numbered(n, `"a%d|b":1,"x%[1]d":-1,"  ":1`, ",") + "}")}, 3*n)
 }
 
 func buildResources(t *testing.T, n int) func() {
@@ -483,11 +483,11 @@ func buildResources(t *testing.T, n int) func() {
 	for _, name := range names(n, "example.com/r%d") {
 		many[corev1.ResourceName(name)] = resource.MustParse("1")
 	}
-	return builds(t, Config{}, nil, QueueSpec{Capability: many, Guarantee: many, Deserved: many}, n)
+	return builds(t, Config{}, nil, Queue{Capability: many, Guarantee: many, Deserved: many}, n)
 }
 
 func buildUnreadable(t *testing.T, n int) func() {
-	return builds(t, Config{}, names(n, "c%d"), QueueSpec{Annotations: quotaOf("{" + numbered(n, `"c%d":1`, ",") + ",}")}, 1)
+	return builds(t, Config{}, names(n, "c%d"), Queue{Annotations: quotaOf("{" + numbered(n, `"c%d":1`, ",") + ",}")}, 1)
 }
 
 // parseLong reads long names and long lists of them.
@@ -540,8 +540,8 @@ func resolveContainers(t *testing.T, n int) func() {
 // resolveResources has a pod with many resources that carry cards.
 func resolveResources(t *testing.T, n int) func() {
 	nodes := map[string]string{"n": numbered(n, "c%d@r/c%[1]d:1", " ")}
-	m := must(NewMap(names(n, "c%d")))
-	l := must(New(Config{}, m, cluster(nodes), []Queue{{Name: "q"}}))
+	m := must(testMap(names(n, "c%d")))
+	l := must(newBuilt(Config{}, m, cluster(nodes), []builtQueue{{Name: "q"}}))
 	pod := podOf("A", "")
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{}
 	for i := range n {
@@ -552,10 +552,10 @@ func resolveResources(t *testing.T, n int) func() {
 
 // resolveNames has a job whose annotation lists many cards.
 func resolveNames(t *testing.T, n int) func() {
-	m := must(NewMap(names(n, "c%d")))
+	m := must(testMap(names(n, "c%d")))
 	var all []func()
 	for _, cfg := range []Config{{}, {FailToZero: true}} {
-		l := must(New(cfg, m, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []Queue{{Name: "q"}}))
+		l := must(newBuilt(cfg, m, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []builtQueue{{Name: "q"}}))
 		for _, text := range []string{
 			`{"` + numbered(n, "c%d", "|") + `":1}`, `{"` + numbered(n, "x%d", "|") + `":1}`, "{" + numbered(n, `"c%d":1`, ",") + "}", "{" + numbered(n, `"c%d|x":1`, ",") + "}",
 			`{"` + strings.Repeat("c1|", n) + `c0":1}`,
@@ -576,8 +576,8 @@ func resolveNames(t *testing.T, n int) func() {
 
 // resolveClaims has a task with many lists of cards.
 func resolveClaims(t *testing.T, n int) func() {
-	m := must(NewMap(names(2*n, "c%d")))
-	l := must(New(Config{}, m, cluster(map[string]string{"n": numbered(2*n, "c%d:1", " ")}), []Queue{withRoom(m, Queue{Name: "q"})}))
+	m := must(testMap(names(2*n, "c%d")))
+	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": numbered(2*n, "c%d:1", " ")}), []builtQueue{withRoom(m, builtQueue{Name: "q"})}))
 	task := Task{Cards: []Item{}, ID: "1", Job: "j", Queue: "q", Node: "n", Phase: TaskAllocated}
 	for i := range n {
 		task.Cards = append(task.Cards, Item{Alternatives: []string{fmt.Sprint("c", 2*i), fmt.Sprint("c", 2*i+1)}, Milli: 1000})
@@ -598,8 +598,8 @@ func discover(t *testing.T, n int) func() {
 	}
 	return func() {
 		catalog := inv.Catalog()
-		m := must(NewMap(catalog.Cards()))
-		l := must(New(Config{}, m, catalog, nil))
+		m := must(testMap(catalog.Cards()))
+		l := must(newBuilt(Config{}, m, catalog, nil))
 		if err := declareAll(l, n); err != nil {
 			t.Error(err)
 		}
@@ -611,7 +611,7 @@ func declareAll(l *Ledger, n int) error {
 	for i := range n {
 		cards = append(cards, device.Card{Name: fmt.Sprint("c", i)})
 	}
-	_, err := l.Declare(cards, nil)
+	_, err := l.Declare(cards)
 	return err
 }
 

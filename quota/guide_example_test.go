@@ -3,7 +3,6 @@ package quota_test
 import (
 	"fmt"
 	"log"
-	"slices"
 	"strings"
 	"testing"
 
@@ -56,10 +55,9 @@ func Example() {
 	catalog := inventory.Catalog()
 	fmt.Println("cards:", catalog.Cards())
 
-	// What queues may use: once per change of a queue. The map has a dimension for
-	// each card.
+	// What queues may use: once per change of a queue.
 	var cfg quota.Config
-	specs := []quota.QueueSpec{{
+	queues := []quota.Queue{{
 		Name: "team-a",
 		Annotations: map[string]string{
 			quota.QuotaAnnotation: `{"NVIDIA-A100-SXM4-80GB": 3, "NVIDIA-H100-80GB-HBM3": 4}`,
@@ -70,21 +68,11 @@ func Example() {
 			"nvidia.com/gpu": resource.MustParse("8"), // cards are not limited here
 		},
 	}}
-	m, err := quota.NewMap(slices.Concat(catalog.Cards(), cfg.NamedCards(specs)))
-	if err != nil {
-		log.Fatal(err)
+	_, warnings := cfg.Validate(queues, catalog)
+	for _, warning := range warnings { // for the log: what doesn't count, or a card that is denied
+		fmt.Println(warning)
 	}
-	queues := make([]quota.Queue, len(specs))
-	for i := range specs {
-		var faults []quota.EntryError
-		if queues[i], faults, err = cfg.BuildQueue(m, specs[i]); err != nil {
-			log.Fatal(err)
-		}
-		for _, fault := range faults { // for the log: a note, or a card that is denied
-			fmt.Println("note:", fault.IsNote(), fault)
-		}
-	}
-	ledger, err := quota.New(cfg, m, catalog, queues)
+	ledger, err := quota.New(cfg, catalog, queues)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -139,7 +127,7 @@ func Example() {
 	}
 	// Output:
 	// cards: [NVIDIA-A100-SXM4-80GB NVIDIA-H100-80GB-HBM3]
-	// note: true quota: resource "nvidia.com/gpu": quotas don't use this resource, only cpu, memory, cards by annotation and outputs of the map
+	// queues[0].capability[nvidia.com/gpu]: Forbidden: queue "team-a": this limits no cards: write them into the quota annotation
 	// reserved: true
 	// NVIDIA-A100-SXM4-80GB true
 	// NVIDIA-H100-80GB-HBM3 true
@@ -326,18 +314,11 @@ transformations:
 	if cfg.Transformation, err = transform.Compile(rules, transform.Options{}); err != nil {
 		log.Fatal(err)
 	}
-	m, err := quota.NewMap(nil, credits)
-	if err != nil {
-		log.Fatal(err)
-	}
-	queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{
+	cfg.Outputs = []corev1.ResourceName{credits}
+	ledger, err := quota.New(cfg, nil, []quota.Queue{{
 		Name:       "team-a",
 		Capability: corev1.ResourceList{credits: resource.MustParse("10")},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ledger, err := quota.New(cfg, m, nil, []quota.Queue{queue})
+	}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -422,16 +403,8 @@ func Example_totals() {
 // TestTotalsOutputs: sums of outputs are known as others are.
 func TestTotalsOutputs(t *testing.T) {
 	const credits = "kueue.x-k8s.io/credits"
-	m, err := quota.NewMap(nil, credits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := quota.Config{MissingUnlimited: true}
-	queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{Name: "q", Capability: corev1.ResourceList{credits: resource.MustParse("10")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ledger, err := quota.New(cfg, m, nil, []quota.Queue{queue})
+	cfg := quota.Config{MissingUnlimited: true, Outputs: []corev1.ResourceName{credits}}
+	ledger, err := quota.New(cfg, nil, []quota.Queue{{Name: "q", Capability: corev1.ResourceList{credits: resource.MustParse("10")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

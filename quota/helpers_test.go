@@ -1,7 +1,9 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 var inf = math.Inf(1)
@@ -102,6 +105,94 @@ func vectorOf(m *vectormap.ResourceVectorMap, text string) (v vector.ResourceVec
 	return v, mentioned
 }
 
+// testMap makes the map of a ledger with cards.
+func testMap(cards []string, outputs ...corev1.ResourceName) (*vectormap.ResourceVectorMap, error) {
+	m, err := newMap(outputs)
+	if err != nil {
+		return nil, err
+	}
+	return extendMap(m, cards)
+}
+
+// deny0 makes a 0 of the capability a limit.
+func (q *builtQueue) deny0(dim int) {
+	if q.denied == nil {
+		q.denied = map[int]string{}
+	}
+	q.denied[dim] = ""
+}
+
+// newBuilt is New for queues in vectors of a map, which testMap made.
+func newBuilt(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []builtQueue) (*Ledger, error) {
+	cfg.Outputs = outputsOf(m)
+	l, err := newLedger(cfg)
+	if err != nil {
+		return nil, err
+	}
+	l.widen(m)
+	if _, err := l.SetCatalog(catalog); err != nil {
+		return nil, err
+	}
+	if _, _, err := l.setBuilt(queues, nil); err != nil {
+		return nil, err
+	}
+	l.seq = 0
+	return l, nil
+}
+
+func outputsOf(m *vectormap.ResourceVectorMap) (outputs []corev1.ResourceName) {
+	for dim, name := range m.All() {
+		if output, is := outputOf(m, dim, name); is {
+			outputs = append(outputs, output)
+		}
+	}
+	return outputs
+}
+
+// setBuilt is SetQueues for queues in vectors of a map; nil: the ledger's.
+func (l *Ledger) setBuilt(queues []builtQueue, m *vectormap.ResourceVectorMap) (orphans []string, seq uint64, err error) {
+	l.lock()
+	queues = slices.Clone(queues)
+	for i := range queues {
+		queues[i].State = queues[i].State.known()
+		queues[i].denied = maps.Clone(queues[i].denied)
+	}
+	var f faults
+	f.tree(queues)
+	if err = f.err(); err == nil {
+		orphans, err = l.setQueues(queues, cmp.Or(m, l.m))
+	}
+	return orphans, l.unlock(err == nil, nil), err
+}
+
+// buildQueue builds one queue by the dimensions of a map.
+func (c *Config) buildQueue(m *vectormap.ResourceVectorMap, q Queue) (builtQueue, []EntryError, error) {
+	parent := q.Parent
+	q.Parent = "" // which isn't among them
+	_, built, notes, f := c.build(m, []Queue{q})
+	built[0].Parent = parent
+	return built[0], notes[0], f.err()
+}
+
+// validateBuilt is Validate for queues in vectors of a map.
+func (c *Config) validateBuilt(queues []builtQueue, m *vectormap.ResourceVectorMap, catalog Catalog) (errs, warnings field.ErrorList) {
+	var f faults
+	f.tree(queues)
+	return f.list, c.warnings(m, queues, make([][]EntryError, len(queues)), catalog)
+}
+
+// namedCards returns the cards that queues name.
+func (c *Config) namedCards(queues []Queue) []string {
+	m, _, _, _ := c.build(must(testMap(nil)), queues)
+	var cards []string
+	for dim, name := range m.All() {
+		if card, is := cardOf(m, dim, name); is {
+			cards = append(cards, card)
+		}
+	}
+	return cards
+}
+
 // world is a ledger with short names.
 type world struct {
 	*testing.T
@@ -109,14 +200,14 @@ type world struct {
 }
 
 // q is a queue in short: "q < parent", capability, and what else is set.
-func q(m *vectormap.ResourceVectorMap, name, capability string) Queue {
+func q(m *vectormap.ResourceVectorMap, name, capability string) builtQueue {
 	name, parent, _ := strings.Cut(name, " < ")
-	queue := Queue{Name: name, Parent: parent}
+	queue := builtQueue{Name: name, Parent: parent}
 	var mentioned []int
 	queue.Capability, mentioned = vectorOf(m, capability)
 	for _, dim := range mentioned {
 		if queue.Capability[dim] == 0 {
-			queue.Deny(dim)
+			queue.deny0(dim)
 		}
 	}
 	return queue
@@ -126,15 +217,15 @@ func q(m *vectormap.ResourceVectorMap, name, capability string) Queue {
 // given as name, capability pairs.
 func newWorld(t *testing.T, cfg Config, pairs ...string) *world {
 	t.Helper()
-	m, err := NewMap([]string{"A", "B", "C", "H", "K", "V"})
+	m, err := testMap([]string{"A", "B", "C", "H", "K", "V"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var queues []Queue
+	var queues []builtQueue
 	for i := 0; i < len(pairs); i += 2 {
 		queues = append(queues, q(m, pairs[i], pairs[i+1]))
 	}
-	l, err := New(cfg, m, cluster(map[string]string{"n": "A:10 B:10 C:10 H:10 K:10 V:10"}), queues)
+	l, err := newBuilt(cfg, m, cluster(map[string]string{"n": "A:10 B:10 C:10 H:10 K:10 V:10"}), queues)
 	if err != nil {
 		t.Fatal(err)
 	}

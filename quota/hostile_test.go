@@ -14,6 +14,7 @@ import (
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // notUTF8 is a name that JSON can't have.
@@ -80,47 +81,36 @@ func TestNamesAreUTF8(t *testing.T) {
 	_, _, taskQueueErr := w.ResolveTask(Task{ID: "1", Job: "j", Queue: notUTF8})
 	_, _, jobErr := w.ResolveJob(Job{ID: notUTF8, Queue: "q"})
 	_, _, jobQueueErr := w.ResolveJob(Job{ID: "j", Queue: notUTF8})
-	_, _, queueErr := w.SetQueues([]Queue{{Name: notUTF8}}, nil)
-	_, _, ignoredErr := w.SetQueues([]Queue{{Name: "q", ignored: []corev1.ResourceName{notUTF8}}}, nil)
-	_, _, specErr := new(Config).BuildQueue(w.m, QueueSpec{Name: notUTF8})
-	_, mapErr := NewMap([]string{notUTF8})
-	_, extendErr := extendMap(w.m, []string{notUTF8})
-	bare, err := vectormap.New(nil, vectormap.Literal(vectormap.UnitMilli, "card:"+notUTF8))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, newErr := New(Config{}, bare, nil, nil)
-	_, restoreErr := Restore(Config{}, bare, nil, []byte(before))
-	wide, err := w.m.Extend(nil, vectormap.Literal(vectormap.UnitMilli, "card:"+notUTF8))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, wideErr := w.SetQueues(nil, wide)
+	_, _, queueErr := w.setBuilt([]builtQueue{{Name: notUTF8}}, nil)
+	_, _, ignoredErr := w.SetQueues([]Queue{{Name: "q", Capability: corev1.ResourceList{notUTF8: resource.MustParse("1")}}})
+	_, _, cardErr := w.SetQueues([]Queue{{Name: "q", Cards: map[string]int64{notUTF8: 1}}})
+	_, newErr := New(Config{Outputs: []corev1.ResourceName{notUTF8}}, nil, nil)
+	_, catalogErr := w.SetCatalog(cluster(map[string]string{"n": notUTF8 + ":1"}))
+	_, declareErr := w.Declare([]device.Card{{Name: notUTF8}})
 	_, viewErr := w.Reconcile(View{Jobs: []Job{{ID: notUTF8, Queue: "q"}}})
 	_, viewTaskErr := w.Reconcile(View{Tasks: []Task{{ID: notUTF8, Job: "j", Queue: "q"}}})
-	_, resourceErr := w.SetCatalog(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}), nil)
+	_, resourceErr := w.SetCatalog(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}))
 	for name, err := range map[string]error{
 		"task": taskErr, "job of a task": taskJobErr, "queue of a task": taskQueueErr, "job": jobErr, "queue of a job": jobQueueErr,
-		"queue": queueErr, "ignored resource": ignoredErr, "description": specErr, "map": mapErr, "wider map": extendErr,
-		"New": newErr, "Restore": restoreErr, "SetQueues": wideErr, "view": viewErr, "task in a view": viewTaskErr, "resource": resourceErr,
+		"queue": queueErr, "ignored resource": ignoredErr, "card": cardErr, "New": newErr, "catalog": catalogErr, "Declare": declareErr, "view": viewErr, "task in a view": viewTaskErr, "resource": resourceErr,
 	} {
 		if !errors.Is(err, ErrBadName) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if errs, _ := new(Config).Validate([]Queue{{Name: notUTF8}}, w.m, nil); len(errs) != 1 || errs[0].Error() != `queues[0].name: Invalid value: "a\xff": want UTF-8` {
+	if errs, _ := new(Config).validateBuilt([]builtQueue{{Name: notUTF8}}, w.m, nil); len(errs) != 1 || errs[0].Error() != `queues[0].name: Invalid value: "a\xff": want UTF-8` {
 		t.Errorf("Validate: %v", errs)
 	}
 	w.want(string(w.Snapshot()), before)
 
 	// Any other name comes back.
 	strange := "<\"\\\u2028\x00é\U0001F642>"
-	if _, _, err := w.SetQueues([]Queue{q(w.m, strange, "A:4"), {Name: "s", State: "other"}}, nil); err != nil {
+	if _, _, err := w.setBuilt([]builtQueue{q(w.m, strange, "A:4"), {Name: "s", State: "other"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.reserve(strange+"j", strange, "A:2"), "yes")
 	w.want(w.commit(strange+"1", strange+"j", strange, "A:1"), "A")
-	again, err := Restore(w.cfg, w.m, w.source.catalog, w.Snapshot())
+	again, err := Restore(w.cfg, w.source.catalog, w.Snapshot())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,12 +158,12 @@ func TestDeclareKeepsTheCatalog(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	small, large := cluster(map[string]string{"n": "A:1"}), cluster(map[string]string{"n": "A:1", "m": "A:1"})
 	for range 200 {
-		if _, err := w.SetCatalog(small, nil); err != nil {
+		if _, err := w.SetCatalog(small); err != nil {
 			t.Fatal(err)
 		}
 		var both sync.WaitGroup
-		both.Go(func() { _, _ = w.Declare([]device.Card{{Name: "B"}}, nil) })
-		both.Go(func() { _, _ = w.SetCatalog(large, nil) })
+		both.Go(func() { _, _ = w.Declare([]device.Card{{Name: "B"}}) })
+		both.Go(func() { _, _ = w.SetCatalog(large) })
 		both.Wait()
 		if w.source.catalog != Catalog(large) || w.source.totals[int(w.dims["A"])] != 2000 {
 			t.Fatal("the catalog before is back")
@@ -212,7 +202,7 @@ func TestHostileLoad(t *testing.T) {
 			}
 		}
 		text := w.Snapshot()
-		l, err := Restore(cfg, w.m, w.source.catalog, text)
+		l, err := Restore(cfg, w.source.catalog, text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,23 +280,23 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 			w.Expire(a.Seq / 2)
 		case 16:
 			pairs := h.trees[rng.IntN(len(h.trees))]
-			var queues []Queue
+			var queues []builtQueue
 			for i := 0; i < len(pairs); i += 2 {
 				queues = append(queues, q(w.m, pairs[i], pairs[i+1]))
 			}
-			if _, _, err := w.SetQueues(queues, nil); err != nil {
+			if _, _, err := w.setBuilt(queues, nil); err != nil {
 				w.Error(err)
 			}
 		case 17:
-			if _, err := w.SetCatalog(h.catalogs[rng.IntN(len(h.catalogs))], nil); err != nil {
+			if _, err := w.SetCatalog(h.catalogs[rng.IntN(len(h.catalogs))]); err != nil {
 				w.Error(err)
 			}
-			_, _ = w.Declare([]device.Card{{Name: "K", Resource: "r/k"}}, nil)
+			_, _ = w.Declare([]device.Card{{Name: "K", Resource: "r/k"}})
 		case 18:
 			h.reconcile(rng)
 		case 19:
 			text := w.Snapshot()
-			if l, err := Restore(w.cfg, w.m, h.catalogs[0], text); err != nil {
+			if l, err := Restore(w.cfg, h.catalogs[0], text); err != nil {
 				w.Error(err)
 			} else if string(l.Snapshot()) != string(text) && !slices.Contains(w.Over(), Headroom{}) {
 				h.differs(string(l.Snapshot()), string(text))
@@ -415,12 +405,12 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 // eight pods with a card each.
 func TestAPISection(t *testing.T) {
 	const a100, h100, share = "NVIDIA-A100-80GB", "NVIDIA-H100-80GB", "NVIDIA-A100-80GB/mps-80g*1/8"
-	m, err := NewMap([]string{a100, h100, share})
+	m, err := testMap([]string{a100, h100, share})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{}
-	queue, faults, err := cfg.BuildQueue(m, QueueSpec{
+	queue, faults, err := cfg.buildQueue(m, Queue{
 		Name: "queue-a", Annotations: quotaOf(fmt.Sprintf(`{%q:10,%q:5,%q:16}`, a100, h100, share)),
 		Capability: list("cpu=100 memory=200Gi"), Guarantee: list("cpu=50 memory=100Gi"),
 	})
@@ -445,7 +435,7 @@ func TestAPISection(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c.got, want)
 		}
 	}
-	l, err := New(cfg, m, cluster(map[string]string{"n": a100 + ":16"}), []Queue{queue})
+	l, err := newBuilt(cfg, m, cluster(map[string]string{"n": a100 + ":16"}), []builtQueue{queue})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,8 +468,7 @@ func TestErrorsNameFieldAndValue(t *testing.T) {
 	const most = int64(1<<53 - 1)
 	job := func(j Job) error { _, _, err := w.ResolveJob(j); return err }
 	task := func(x Task) error { _, _, err := w.ResolveTask(x); return err }
-	set := func(queues ...Queue) error { _, _, err := w.SetQueues(queues, nil); return err }
-	build := func(spec QueueSpec) error { _, _, err := new(Config).BuildQueue(w.m, spec); return err }
+	set := func(queues ...Queue) error { _, _, err := w.SetQueues(queues); return err }
 	for _, c := range []struct {
 		err  error
 		want string
@@ -498,9 +487,6 @@ func TestErrorsNameFieldAndValue(t *testing.T) {
 			`quota: sum too large: job "j": 0.007 cards of A: want sums below 2^53 milli-cards`,
 		},
 		{set(Queue{Name: "a"}, Queue{}), "queues[1].name: Required value: a queue needs a name"},
-		{set(Queue{Name: "a", denied: map[int]string{-1: ""}}), fmt.Sprintf(`queues[0].denied[-1]: Invalid value: -1: queue "a": want dimensions below %d`, w.m.Len())},
-		{build(QueueSpec{Name: "a", Capability: list("cpu=-1 memory=-2")}), `quota: bad amount: queue "a": capability of cpu is -1: want 0 to less than 2^53 milli-cores`},
-		{build(QueueSpec{Name: "a", Guarantee: list("memory=-2")}), `quota: bad amount: queue "a": guarantee of memory is -2: want 0 to less than 2^53 bytes`},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("%v, want %s", c.err, c.want)

@@ -127,9 +127,6 @@ func TestQueueStatusCard(t *testing.T) {
 			t.Errorf("a card that isn't there: %+v", got)
 		}
 	}
-	if m := w.Map(); m != w.m {
-		t.Error("another map")
-	}
 }
 
 // Of alternatives a refusal names the one that its numbers are of, and of a queue
@@ -142,7 +139,7 @@ func TestRefusalDetails(t *testing.T) {
 		t.Errorf("%+v", a.Refusal)
 	}
 	w.reserve("j", "q", "A:1")
-	if _, _, err := w.SetQueues(nil, nil); err != nil {
+	if _, _, err := w.setBuilt(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.Allocatable(&a, w.task("t", "j", "q", "A:1"))

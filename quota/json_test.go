@@ -19,21 +19,21 @@ func TestJSON(t *testing.T) {
 	cfg := Config{MissingUnlimited: true}
 	var events []Event
 	cfg.OnEvent = func(e Event) { events = append(events, e) }
-	specs := []QueueSpec{
+	specs := []Queue{
 		{Name: "research", Annotations: map[string]string{QuotaAnnotation: `{"A100": 6}`}},
 		{Name: "vision", Parent: "research", Annotations: map[string]string{QuotaAnnotation: `{"A100": 4, "H100": 2}`}, Capability: resourceList("cpu:8 mem:80Gi credits:9")},
 	}
-	m, err := NewMap(cfg.NamedCards(specs), "nvidia.com/credits")
+	m, err := testMap(cfg.namedCards(specs), "nvidia.com/credits")
 	if err != nil {
 		t.Fatal(err)
 	}
-	queues := make([]Queue, len(specs))
+	queues := make([]builtQueue, len(specs))
 	for i, spec := range specs {
-		if queues[i], _, err = cfg.BuildQueue(m, spec); err != nil {
+		if queues[i], _, err = cfg.buildQueue(m, spec); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l, err := New(cfg, m, nil, queues)
+	l, err := newBuilt(cfg, m, nil, queues)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("Fits", fits)
-	if _, err := l.Declare([]device.Card{{Name: "A100"}}, nil); err != nil {
+	if _, err := l.Declare([]device.Card{{Name: "A100"}}); err != nil {
 		t.Fatal(err)
 	}
 	task, _, err := l.ResolveTask(Task{ID: "train-0", Job: "train", Queue: "vision", Cards: []Item{{Alternatives: []string{"A100"}, Milli: 1000}}, Request: resourceList("cpu:2")})
@@ -104,10 +104,10 @@ func TestJSON(t *testing.T) {
 	status, _ := l.Job("train")
 	write("JobStatus", status)
 	specs[1].Cards = map[string]int64{"A100": 1}
-	if queues[1], _, err = cfg.BuildQueue(m, specs[1]); err != nil {
+	if queues[1], _, err = cfg.buildQueue(m, specs[1]); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := l.SetQueues(queues, nil); err != nil {
+	if _, _, err := l.setBuilt(queues, nil); err != nil {
 		t.Fatal(err)
 	}
 	report, err := l.Reconcile(View{Jobs: []Job{{ID: "train", Queue: "vision", Phase: PhaseInqueue, MinUnknown: true}}})

@@ -11,7 +11,7 @@ import (
 
 // The files of the package, in reading order:
 //
-//	what is configured  config.go; queue.go, queuespec.go, validate.go
+//	what is configured  config.go; queue.go, buildqueue.go, validate.go
 //	                    (queues); catalog.go (cards, the map)
 //	the ledger          ledger.go, records.go, intern.go; tree.go (new queues, a new
 //	                    catalog), derived.go (limits, shares)
@@ -43,6 +43,7 @@ type Ledger struct {
 	waiting  map[string]*waitingTask // pending by the views
 	cards    []string                // by dimension; empty for dimensions that are no cards
 	dims     map[string]int32
+	order    []int32 // the dimensions as they are listed: cpu and memory, cards by name, outputs by name
 	outs     *outputs
 	source   *discovery
 	sites    map[string]*site  // by node
@@ -101,13 +102,6 @@ func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
 func (l *Ledger) rlock() {
 	l.made()
 	l.mu.RLock()
-}
-
-// Map returns the map that vectors of a [Queue] are of. Another may have extended that of New.
-func (l *Ledger) Map() *vectormap.ResourceVectorMap {
-	l.rlock()
-	defer l.mu.RUnlock()
-	return l.m
 }
 
 // intern returns the alternatives of a list of cards, one value per key.

@@ -72,7 +72,7 @@ func TestLinearizable(t *testing.T) {
 			m := newModel(t, seed, histogram{})
 			cfg := m.g.cfg
 			cfg.OnEvent = func(Event) {} // the model's is for one goroutine
-			l, err := New(cfg, m.m, m.l.source.catalog, m.specs())
+			l, err := newBuilt(cfg, m.m, m.l.source.catalog, m.specs())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +233,7 @@ func (r *run) operate(m *model, task *goldRequest, handle *TaskRequest) {
 		seq, was := r.l.ReleaseJob(job)
 		known("ReleaseJob", seq, was, func(g *golden) bool { return g.releaseJob(job) })
 	default:
-		then, err := Restore(r.l.cfg, r.l.m, r.l.source.catalog, r.l.Snapshot())
+		then, err := Restore(r.l.cfg, r.l.source.catalog, r.l.Snapshot())
 		if err != nil {
 			panic(err)
 		}
@@ -320,7 +320,7 @@ func (r *run) administer(m *model) {
 		m.newQueues()
 		queues := slices.Clone(m.queues)
 		op := operation{what: "SetQueues", low: r.now()}
-		orphans, seq, err := r.l.SetQueues(m.specs(), nil)
+		orphans, seq, err := r.l.setBuilt(m.specs(), nil)
 		op.seq, op.change, op.got, op.high = seq, err == nil, textOf(Answer{Charged: orphans}, err), r.now()
 		op.again = func(g *golden) string {
 			return textOf(Answer{Charged: g.setQueues(queues)}, nil)

@@ -190,7 +190,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 		n -= m.IntN(3)
 	}
 	m.g = newGolden(cfg, modelOutputs[m.IntN(len(modelOutputs))])
-	dims, err := NewMap(nil, outputNames(m.g.outs)...)
+	dims, err := testMap(nil, outputNames(m.g.outs)...)
 	if err != nil {
 		m.fatal("NewMap: %v", err)
 	}
@@ -199,7 +199,7 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 	m.g.setCatalog(cluster)
 	m.newQueues()
 	m.g.setQueues(m.queues)
-	l, err := New(cfg, m.m, cluster, m.specs())
+	l, err := newBuilt(cfg, m.m, cluster, m.specs())
 	if err != nil {
 		m.fatal("New: %v", err)
 	}
@@ -980,7 +980,7 @@ func (m *model) setQueues() {
 		cards = m.more()
 		wide = m.wider(cards)
 	}
-	got, seq, gotErr := m.l.SetQueues(specs, wide)
+	got, seq, gotErr := m.l.setBuilt(specs, wide)
 	want := m.g.setQueues(m.queues)
 	m.widen(cards)
 	m.compareErrors(gotErr, nil)
@@ -1026,26 +1026,15 @@ func (m *model) cutBranch() {
 	m.queues = next
 }
 
-// setCatalog sets another one, now and then with a map of one card more.
+// setCatalog sets another one, which has all cards or none.
 func (m *model) setCatalog() {
 	c := modelClusters[m.IntN(len(modelClusters))]
-	var cards []string
-	var wide *vectormap.ResourceVectorMap
-	if m.IntN(2) == 0 {
-		cards = m.more()
-		wide = m.wider(cards)
-	}
-	seq, err := m.l.SetCatalog(c, wide)
-	if len(c.Cards()) > 0 && len(m.cards)+len(cards) < len(modelCards) { // it has all cards or none
-		m.compareErrors(err, ErrUnknownDimension)
-		m.compareSeq(seq, false)
-		m.counts["SetCatalog: unknown dimension"]++
-		m.end(false, "")
-		return
-	}
+	seq, err := m.l.SetCatalog(c)
 	m.compareErrors(err, nil)
 	m.compareSeq(seq, true)
-	m.widen(cards)
+	if len(c.Cards()) > 0 {
+		m.widen(modelCards[len(m.cards):])
+	}
 	m.g.setCatalog(c)
 	m.countIf(true)
 	m.end(true, "")
@@ -1145,9 +1134,9 @@ func (m *model) newQueue(name string) goldQueue {
 }
 
 // specs makes the queues as a ledger takes them.
-func (m *model) specs() (specs []Queue) {
+func (m *model) specs() (specs []builtQueue) {
 	for _, q := range m.queues {
-		spec := Queue{Name: q.name, Parent: q.parent, Priority: q.priority, State: q.state, Capability: m.m.NewVector(), Guarantee: m.m.NewVector()}
+		spec := builtQueue{Name: q.name, Parent: q.parent, Priority: q.priority, State: q.state, Capability: m.m.NewVector(), Guarantee: m.m.NewVector()}
 		for _, dim := range m.g.dims {
 			i := m.place(dim)
 			if amount, ok := q.capability[dim]; ok {
@@ -1156,11 +1145,11 @@ func (m *model) specs() (specs []Queue) {
 				case Unlimited:
 					spec.Capability[i] = inf
 				case 0:
-					spec.Deny(i)
+					spec.deny0(i)
 				}
 			}
 			if text, ok := q.denied[dim]; ok {
-				spec.Deny(i)
+				spec.deny0(i)
 				spec.denied[i] = text
 			}
 			spec.Guarantee[i] = float64(q.guarantee[dim])
@@ -1300,7 +1289,7 @@ func difference(got, want string) string {
 func (m *model) compareRestored() *Ledger {
 	m.Helper()
 	snapshot := m.l.Snapshot()
-	l, err := Restore(m.g.cfg, m.m, m.l.source.catalog, snapshot)
+	l, err := Restore(m.l.cfg, m.l.source.catalog, snapshot)
 	if err != nil {
 		m.fatal("%v", err)
 	}

@@ -142,7 +142,7 @@ func (o *outputs) badRequest(list corev1.ResourceList) string {
 }
 
 // Explain says which resource that the task requests makes which part of its charge in
-// outputs; nil if the ledger's map has no outputs.
+// outputs; nil if the ledger has no outputs.
 func (t *TaskRequest) Explain() *transform.Explanation {
 	if t.owner == nil || t.owner.outs.none() {
 		return nil

@@ -10,8 +10,6 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/transform"
-	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,33 +74,22 @@ type pool struct {
 	cfg Config
 }
 
-func poolOf(t testing.TB, cfg Config, specs ...QueueSpec) *pool {
+func poolOf(t testing.TB, cfg Config, specs ...Queue) *pool {
 	t.Helper()
 	if cfg.Transformation == nil {
 		cfg.Transformation = compiled(t, poolRules)
 	}
 	cfg.MissingUnlimited = true
-	m, err := NewMap([]string{"A"}, credits, accelerator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var queues []Queue
-	for _, spec := range specs {
-		q, faults, err := cfg.BuildQueue(m, spec)
-		if err != nil || len(faults) > 0 {
-			t.Fatal(err, faults)
-		}
-		queues = append(queues, q)
-	}
-	l, err := New(cfg, m, cluster(map[string]string{"n": "A:4"}), queues)
+	cfg.Outputs = []corev1.ResourceName{credits, accelerator}
+	l, err := New(cfg, cluster(map[string]string{"n": "A:4"}), specs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &pool{t, l, cfg}
 }
 
-func queueOfCredits(name string, amount string) QueueSpec {
-	return QueueSpec{Name: name, Capability: amountsOf("credits:" + amount)}
+func queueOfCredits(name string, amount string) Queue {
+	return Queue{Name: name, Capability: amountsOf("credits:" + amount)}
 }
 
 func (p *pool) job(id, queue, each string, n int) *JobRequest {
@@ -194,7 +181,7 @@ func TestOutputsStory(t *testing.T) {
 
 	// A restored ledger gives the same answers.
 	for range 2 {
-		l, err := Restore(p.cfg, p.Map(), cluster(map[string]string{"n": "A:4"}), data)
+		l, err := Restore(p.cfg, cluster(map[string]string{"n": "A:4"}), data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,22 +305,22 @@ func TestOutputsInvalid(t *testing.T) {
 	}{
 		{Min{Outputs: map[corev1.ResourceName]int64{credits: -1}}, ErrBadAmount, "min of kueue.x-k8s.io/credits is -1: want 0 to less than 2^53"},
 		{Min{Outputs: map[corev1.ResourceName]int64{credits: 1 << 53}}, ErrBadAmount, "is 9007199254740992: want 0 to less than 2^53"},
-		{Min{Outputs: map[corev1.ResourceName]int64{"example.com/ghost": 1}}, ErrUnknownDimension, "make the map with it, by NewMap"},
-		{Min{Outputs: map[corev1.ResourceName]int64{"cpu": 1}}, ErrUnknownDimension, "want it in CPU or Memory"},
+		{Min{Outputs: map[corev1.ResourceName]int64{"example.com/ghost": 1}}, ErrBadAmount, "want one of Config.Outputs"},
+		{Min{Outputs: map[corev1.ResourceName]int64{"cpu": 1}}, ErrBadAmount, "want it in CPU or Memory"},
 	} {
 		if _, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Min: &c.min}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 			t.Error(err)
 		}
 	}
-	if _, err := NewMap(nil, "cpu"); !errors.Is(err, ErrUnknownDimension) {
+	if _, err := testMap(nil, "cpu"); err == nil {
 		t.Error(err)
 	}
-	if _, err := NewMap(nil, ""); !errors.Is(err, ErrBadName) {
+	if _, err := testMap(nil, ""); !errors.Is(err, ErrBadName) {
 		t.Error(err)
 	}
 	var cfg Config
-	for _, spec := range []QueueSpec{queueOfCredits("q", "-1"), {Name: "q", Deserved: amountsOf("credits:9007199254740992")}, {Name: "q", Guarantee: amountsOf("credits:1e400")}} {
-		if _, _, err := cfg.BuildQueue(p.Map(), spec); !errors.Is(err, ErrBadAmount) {
+	for _, spec := range []Queue{queueOfCredits("q", "-1"), {Name: "q", Deserved: amountsOf("credits:9007199254740992")}, {Name: "q", Guarantee: amountsOf("credits:1e400")}} {
+		if _, _, err := cfg.buildQueue(p.m, spec); !errors.Is(err, ErrBadAmount) {
 			t.Error(spec, err)
 		}
 	}
@@ -342,11 +329,11 @@ func TestOutputsInvalid(t *testing.T) {
 // TestOutputsQueues: limits in outputs, and what isn't one.
 func TestOutputsQueues(t *testing.T) {
 	var cfg Config
-	m, err := NewMap([]string{"A"}, credits, accelerator, credits)
+	m, err := testMap([]string{"A"}, credits, accelerator, credits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, faults, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Capability: amountsOf("credits:2500m example.com/accelerator-memory:0 nvidia.com/t4:1"), Guarantee: amountsOf("credits:1"), Deserved: amountsOf("credits:2")})
+	q, faults, err := cfg.buildQueue(m, Queue{Name: "q", Capability: amountsOf("credits:2500m example.com/accelerator-memory:0 nvidia.com/t4:1"), Guarantee: amountsOf("credits:1"), Deserved: amountsOf("credits:2")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,8 +346,8 @@ func TestOutputsQueues(t *testing.T) {
 	}
 
 	// A queue without a limit in an output is not limited in it; an explicit 0 is a limit.
-	p := poolOf(t, Config{}, QueueSpec{Name: "free"}, queueOfCredits("none", "0"), QueueSpec{Name: "org", Capability: amountsOf("credits:6")},
-		QueueSpec{Name: "a", Parent: "org", Capability: amountsOf("credits:4"), Deserved: amountsOf("credits:2"), Guarantee: amountsOf("credits:1")}, QueueSpec{Name: "b", Parent: "org"})
+	p := poolOf(t, Config{}, Queue{Name: "free"}, queueOfCredits("none", "0"), Queue{Name: "org", Capability: amountsOf("credits:6")},
+		Queue{Name: "a", Parent: "org", Capability: amountsOf("credits:4"), Deserved: amountsOf("credits:2"), Guarantee: amountsOf("credits:1")}, Queue{Name: "b", Parent: "org"})
 	p.want(p.reserve("1", "free", "a100:1", 100), "yes")
 	p.want(p.reserve("2", "none", "t4:1", 1), `queue "none": insufficient quota of kueue.x-k8s.io/credits: requested 1, room for 0 of 0, the total would be 1`)
 	p.want(p.reserve("2", "none", "cpu:1", 1), "yes")
@@ -375,8 +362,8 @@ func TestOutputsQueues(t *testing.T) {
 	p.want(fmt.Sprint(u.Resource, u.Capability, u.RealCapability, u.Guarantee, u.Deserved, u.Allocated, u.Request), "kueue.x-k8s.io/credits4 4 1 2 4 4")
 
 	// The catalog says nothing of outputs: a guarantee of a sibling takes from the parent.
-	p = poolOf(t, Config{EnforceGuarantee: true}, QueueSpec{Name: "org", Capability: amountsOf("credits:6")},
-		QueueSpec{Name: "a", Parent: "org", Capability: amountsOf("credits:6"), Guarantee: amountsOf("credits:4")}, QueueSpec{Name: "b", Parent: "org"}, QueueSpec{Name: "top"})
+	p = poolOf(t, Config{EnforceGuarantee: true}, Queue{Name: "org", Capability: amountsOf("credits:6")},
+		Queue{Name: "a", Parent: "org", Capability: amountsOf("credits:6"), Guarantee: amountsOf("credits:4")}, Queue{Name: "b", Parent: "org"}, Queue{Name: "top"})
 	p.want(p.reserve("1", "b", "t4:1", 3), `queue "b": insufficient quota of kueue.x-k8s.io/credits: requested 3, room for 2 of 2, the total would be 3; the limit is what guarantees leave of the 6 that queue "org" may use`)
 	p.want(p.reserve("1", "a", "t4:1", 6), "yes")
 	p.want(p.reserve("2", "top", "t4:1", 600), "yes")
@@ -386,7 +373,7 @@ func TestOutputsQueues(t *testing.T) {
 // resource that carries them.
 func TestOutputsBesideCards(t *testing.T) {
 	cfg := Config{Transformation: compiled(t, "transformations: [{input: nvidia.com/gpu, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 3}}, {input: cpu, strategy: Replace, outputs: {kueue.x-k8s.io/credits: 1}}]")}
-	p := poolOf(t, cfg, QueueSpec{Name: "q", Cards: map[string]int64{"A": 2}, Capability: amountsOf("credits:10 cpu:3")})
+	p := poolOf(t, cfg, Queue{Name: "q", Cards: map[string]int64{"A": 2}, Capability: amountsOf("credits:10 cpu:3")})
 	pod := podOfRequests("nvidia.com/gpu:1 cpu:1")
 	pod.Spec.Containers[0].Resources.Limits = amountsOf("nvidia.com/gpu:1")
 	pod.ObjectMeta = metav1.ObjectMeta{Annotations: map[string]string{NameAnnotation: "A"}}
@@ -430,7 +417,7 @@ func TestOutputsBesideCards(t *testing.T) {
 	p.want(p.commit("4", "j", "q", "cpu:2"), `queue "q": insufficient quota of cpu: requested 2 cores, room for 1 core of 3 cores, the total would be 4 cores`)
 
 	// An output that is named as a card is not that card.
-	m, err := NewMap([]string{string(credits)}, credits)
+	m, err := testMap([]string{string(credits)}, credits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -487,7 +474,7 @@ func TestOutputsQuestions(t *testing.T) {
 func TestOutputsOptions(t *testing.T) {
 	var events []Event
 	cfg := Config{OnEvent: func(e Event) { events = append(events, e) }}
-	p := poolOf(t, cfg, QueueSpec{Name: "q", Cards: map[string]int64{"A": 2}, Capability: amountsOf("credits:3")})
+	p := poolOf(t, cfg, Queue{Name: "q", Cards: map[string]int64{"A": 2}, Capability: amountsOf("credits:3")})
 	task, _, err := p.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A"}, Milli: 500}}, Request: amountsOf("a100:1")})
 	if err != nil {
 		t.Fatal(err)
@@ -511,7 +498,7 @@ func TestAnotherTransformation(t *testing.T) {
 	p.want(p.usage("q"), "4/8/0")
 
 	dear := compiled(t, "transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 7}}]")
-	if _, err := Restore(Config{MissingUnlimited: true, Transformation: dear}, nil, nil, p.Snapshot()); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "transformation") {
+	if _, err := Restore(Config{MissingUnlimited: true, Transformation: dear}, nil, p.Snapshot()); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "transformation") {
 		t.Error(err)
 	}
 	next := poolOf(t, Config{Transformation: dear}, queueOfCredits("q", "12"))
@@ -539,28 +526,13 @@ func TestAnotherTransformation(t *testing.T) {
 	}
 }
 
-// TestOutputsFixed: no map brings outputs to a ledger, and no snapshot to one with others.
+// TestOutputsFixed: no snapshot brings outputs to a ledger with others.
 func TestOutputsFixed(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "12"))
-	wide, err := p.Map().Extend(nil, vectormap.Literal(vectormap.UnitWhole, outputPrefix+"example.com/more"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, set := range map[string]func() error{
-		"SetQueues":  func() error { _, _, err := p.SetQueues(nil, wide); return err },
-		"SetCatalog": func() error { _, err := p.SetCatalog(nil, wide); return err },
-		"Declare":    func() error { _, err := p.Declare(nil, wide); return err },
-	} {
-		if err := set(); !errors.Is(err, vector.ErrSchema) || !strings.Contains(err.Error(), `an output more than the ledger's, "example.com/more"`) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	few, err := NewMap([]string{"A"}, credits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []*vectormap.ResourceVectorMap{wide, few} {
-		if _, err := Restore(p.cfg, m, nil, p.Snapshot()); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "outputs") {
+	for _, outputs := range [][]corev1.ResourceName{nil, {credits}, {accelerator, credits, "example.com/more"}} {
+		cfg := p.cfg
+		cfg.Outputs = outputs
+		if _, err := Restore(cfg, nil, p.Snapshot()); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "outputs") {
 			t.Error(err)
 		}
 	}
@@ -590,20 +562,20 @@ func TestOutputsManyItems(t *testing.T) {
 		name := fmt.Sprintf("X%02d", i)
 		cards, known, capability[name] = append(cards, name), append(known, device.Card{Name: name}), 2
 	}
-	m, err := NewMap(cards, credits, accelerator)
+	m, err := testMap(cards, credits, accelerator)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{MissingUnlimited: true, Transformation: compiled(t, "transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 4, example.com/accelerator-memory: 7}}]")}
-	q, _, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Cards: capability})
+	q, _, err := cfg.buildQueue(m, Queue{Name: "q", Cards: capability})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(cfg, m, nil, []Queue{q})
+	l, err := newBuilt(cfg, m, nil, []builtQueue{q})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Declare(known, nil); err != nil {
+	if _, err := l.Declare(known); err != nil {
 		t.Fatal(err)
 	}
 	p := &pool{t, l, cfg}
@@ -622,7 +594,7 @@ func TestOutputsManyItems(t *testing.T) {
 	}
 	p.want(answered(p.Commit(task)), "yes")
 	p.want(p.usage("q"), "4/252/0")
-	again, err := Restore(cfg, nil, nil, p.Snapshot())
+	again, err := Restore(l.cfg, nil, p.Snapshot())
 	if err != nil || !bytes.Equal(again.Snapshot(), p.Snapshot()) {
 		t.Error(err)
 	}

@@ -89,7 +89,7 @@ func (e EntryError) detail() string {
 	case codeDifferentResource:
 		return "this card is carried by " + value + ", the alternatives before it by another resource"
 	case codeIgnoredResource:
-		return "quotas don't use this resource, only cpu, memory, cards by annotation and outputs of the map"
+		return "quotas don't use this resource, only cpu, memory, cards by annotation and Config.Outputs"
 	case codeCardMismatch:
 		return "the task runs on this card, and asks for " + value
 	case codeSharedCard:

@@ -1,41 +1,26 @@
 package quota
 
-import (
-	"github.com/resvec/resvec/vector"
-	corev1 "k8s.io/api/core/v1"
-)
+import corev1 "k8s.io/api/core/v1"
 
-// Queue is a queue and its quota. The vectors are of the ledger's map: whole numbers from
-// 0 to below 2^53. What a short vector doesn't have counts as 0. [Config.BuildQueue] makes
-// a queue from resource lists and annotations.
+// Queue is a queue and its quota, as its object or a configuration describes it.
+//
+// Cards are limited by the quota annotation, which counts as Guarantee and Deserved, too,
+// unless [Config.Keys] names annotations of these. An entry that can't be read denies its
+// card; [Config.Validate] warns of it. What is there with a 0 is limited to 0. What isn't
+// there a parent doesn't limit, and a leaf may use none of it; cpu and memory of a leaf
+// follow [Config.MissingUnlimited], and outputs aren't limited. An amount from 2^53 on is no
+// limit.
 type Queue struct {
-	Name     string
-	Parent   string // empty: at the top
-	Priority int32
-	State    State
+	Name        string
+	Parent      string // empty: at the top
+	Priority    int32
+	State       State
+	Annotations map[string]string
+	Cards       map[string]int64 // whole cards by name, in the place of the quota annotation; [Unlimited] is no limit; nil: the annotation
 
-	// Capability is the most that may be used; +Inf is unlimited. A 0 says nothing: a
-	// parent doesn't limit the dimension, and a leaf may use none of it; cpu and memory
-	// of a leaf follow [Config.MissingUnlimited]. See [Queue.Deny].
-	Capability vector.ResourceVector
-	Guarantee  vector.ResourceVector // kept free of siblings' use, with Config.EnforceGuarantee
-	Deserved   vector.ResourceVector // what the queue's share is measured by
-
-	// denied has dimensions whose 0 is a limit. An empty text: it is meant. Another says what
-	// is wrong with the entry; refusals repeat it, and the card doesn't count as configured.
-	denied  map[int]string
-	ignored []corev1.ResourceName // of a described capability, what doesn't count; Validate warns of what carries cards
-}
-
-// Deny makes a 0 of the capability a limit: not even a parent may use any of these
-// dimensions of the map.
-func (q *Queue) Deny(dims ...int) {
-	if q.denied == nil {
-		q.denied = map[int]string{}
-	}
-	for _, dim := range dims {
-		q.denied[dim] = ""
-	}
+	Capability corev1.ResourceList // the most that may be used of cpu, memory and outputs; others don't count
+	Guarantee  corev1.ResourceList // what is kept free of siblings' use, with Config.EnforceGuarantee
+	Deserved   corev1.ResourceList // what the queue's share is measured by
 }
 
 // State is the state of a queue, by Volcano's names; empty counts as StateOpen. Only an

@@ -9,19 +9,19 @@ import (
 // maxText is the size in bytes of the largest text of queues that is read.
 const maxText = 16 << 20
 
-// ReadQueues reads the Queues of Volcano (scheduling.volcano.sh/v1beta1) for
-// [Config.NamedCards] and [Config.BuildQueue]: all that there are, in YAML or JSON, in any
+// ReadQueues reads the Queues of Volcano (scheduling.volcano.sh/v1beta1) for [New]:
+// all that there are, in YAML or JSON, in any
 // number of documents or Lists, in their order. A queue is open unless its status says
 // otherwise. Where the queue root is among them, it is above those that name no parent;
 // where it isn't, a queue whose parent it is, is at the top. Weights and what else the
 // scheduler alone looks at are checked and left out.
 //
 // The error names for each fault the object, the field and the value, all at once: it is an
-// Aggregate of *field.Error. Parents that are not there are for [Config.Validate] to find,
-// and what annotations say is for BuildQueue.
-func ReadQueues(data []byte) ([]QueueSpec, error) {
+// Aggregate of *field.Error. Parents that are not there, and what annotations say, are for
+// [Config.Validate].
+func ReadQueues(data []byte) ([]Queue, error) {
 	var report document.Report
-	var specs []QueueSpec
+	var queues []Queue
 	seen := map[string]bool{}
 	for _, o := range document.ReadObjects(data, document.Options{MaxSize: maxText}, &report) {
 		switch {
@@ -35,7 +35,7 @@ func ReadQueues(data []byte) ([]QueueSpec, error) {
 		}
 		seen[o.Name] = true
 		q := o.VolcanoQueue()
-		specs = append(specs, QueueSpec{
+		queues = append(queues, Queue{
 			Name: o.Name, Parent: q.Parent, Priority: q.Priority, State: readState(q.State),
 			Annotations: o.Annotations(),
 			Capability:  readAmounts(q.Capability, &report),
@@ -43,14 +43,14 @@ func ReadQueues(data []byte) ([]QueueSpec, error) {
 			Deserved:    readAmounts(q.Deserved, &report),
 		})
 	}
-	for i := range specs {
-		q := &specs[i]
+	for i := range queues {
+		q := &queues[i]
 		q.Parent = document.VolcanoParent(q.Name, q.Parent, seen["root"])
 	}
 	if err := report.Err("quota"); err != nil {
 		return nil, err
 	}
-	return specs, nil
+	return queues, nil
 }
 
 // readState reads the state of a status, which may be absent.

@@ -31,7 +31,7 @@ func TestReadQueues(t *testing.T) {
 	queue := func(name, spec string) string {
 		return "---\n{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: " + name + "}, spec: " + spec + "}\n"
 	}
-	text := func(specs []QueueSpec) string {
+	text := func(specs []Queue) string {
 		var b strings.Builder
 		for _, s := range specs {
 			fmt.Fprintf(&b, "%s<%s %d %s %v", s.Name, s.Parent, s.Priority, s.State, s.Annotations)
@@ -102,18 +102,18 @@ func FuzzReadQueues(f *testing.F) {
 			return
 		}
 		cfg := Config{MissingUnlimited: true}
-		m, err := NewMap(cfg.NamedCards(specs))
+		m, err := testMap(cfg.namedCards(specs))
 		if err != nil {
 			return
 		}
-		queues := make([]Queue, len(specs))
+		queues := make([]builtQueue, len(specs))
 		for i, spec := range specs {
-			if queues[i], _, err = cfg.BuildQueue(m, spec); err != nil {
+			if queues[i], _, err = cfg.buildQueue(m, spec); err != nil {
 				return
 			}
 		}
-		errs, _ := cfg.Validate(queues, m, nil)
-		l, err := New(cfg, m, nil, queues)
+		errs, _ := cfg.validateBuilt(queues, m, nil)
+		l, err := newBuilt(cfg, m, nil, queues)
 		if (err == nil) != (len(errs) == 0) && !errors.Is(err, ErrOverflow) {
 			t.Fatalf("%v, and Validate says %v", err, errs)
 		}

@@ -13,7 +13,7 @@ import (
 
 type queue struct {
 	book.Queue // its Tag is this record
-	spec       Queue
+	spec       builtQueue
 	refusals   map[Reason]uint64
 	named      *book.Set // what the quota of it or of a queue above names, faulty or not; nil: everything
 	limited    *book.Set // of a leaf without a quota: what queues above limit; nil: it has one
@@ -140,7 +140,7 @@ func addExact(to *int64, amount int64) bool {
 	return true
 }
 
-func (q *Queue) guarantee(dim int) int64 { return amountAt(q.Guarantee, dim) }
+func (q *builtQueue) guarantee(dim int) int64 { return amountAt(q.Guarantee, dim) }
 
 // amountAt returns an element of a checked vector.
 func amountAt(v []float64, dim int) int64 {

@@ -91,16 +91,16 @@ func TestPodsAreCounted(t *testing.T) {
 		{"as a multiplier", times, credits, 6, 3},
 	} {
 		cfg := Config{Transformation: compiled(t, c.rules), MissingUnlimited: true}
-		m, err := NewMap(nil, c.output)
+		m, err := testMap(nil, c.output)
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := QueueSpec{Name: "q", Capability: corev1.ResourceList{c.output: *resource.NewQuantity(c.limit, resource.DecimalSI)}}
-		queue, faults, err := cfg.BuildQueue(m, spec)
+		spec := Queue{Name: "q", Capability: corev1.ResourceList{c.output: *resource.NewQuantity(c.limit, resource.DecimalSI)}}
+		queue, faults, err := cfg.buildQueue(m, spec)
 		if err != nil || len(faults) > 0 {
 			t.Fatal(err, faults)
 		}
-		l, err := New(cfg, m, nil, []Queue{queue})
+		l, err := newBuilt(cfg, m, nil, []builtQueue{queue})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,11 +118,11 @@ func TestPodsAreCounted(t *testing.T) {
 		}
 	}
 	// Without either a limit of pods is none, and noted.
-	m, err := NewMap(nil)
+	m, err := testMap(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, notes, err := new(Config).BuildQueue(m, QueueSpec{Name: "q", Capability: resourceList("pods:2")}); err != nil || codes(notes) != "pods IgnoredResource" {
+	if _, notes, err := new(Config).buildQueue(m, Queue{Name: "q", Capability: resourceList("pods:2")}); err != nil || codes(notes) != "pods IgnoredResource" {
 		t.Error(codes(notes), err)
 	}
 }

@@ -62,8 +62,8 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 // request that is refused, as in [Ledger.ResolveTask]. The second result has the faults of
 // the annotation, too: of those that are no notes each refuses the request. Errors are
 // amounts that a caller lists and nothing can have ([ErrBadAmount], [ErrOverflow]), and an
-// item of job.Min without alternatives ([EntryError]) or with an output that the map hasn't
-// ([ErrUnknownDimension]).
+// item of job.Min without alternatives ([EntryError]) or with an output that the ledger
+// doesn't have ([ErrBadAmount]).
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}
 	if err := checkJobIDs(&job); err != nil {

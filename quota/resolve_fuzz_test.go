@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -145,18 +143,17 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		"a": "A100:8 M@nvidia.com/mig-1g.5gb:7 X:1 Y:1", "h": "H100:8", "both": "A100:4 H100:4 X@nvidia.com/other:1 Z@nvidia.com/other:2",
 	}, "q", [...]string{"cpu:inf mem:3 A100:1 H100:2 M:1 X:1 Y:1", "cpu:inf mem:inf A100:9007199254 H100:9007199254 M:50 X:50 Y:50 Z:50 Quoted:3"}[options>>5%2])
 	if options>>6%2 == 1 { // the queue is also limited in an output
-		wide, err := w.m.Extend(nil, vectormap.Literal(vectormap.UnitWhole, outputPrefix+string(credits)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		wide := must(testMap(sorted(w.dims), credits))
 		spec := w.queues["q"].spec
-		at, _ := outputIndex(wide, credits)
-		spec.Capability = append(slices.Clone(spec.Capability), make([]float64, wide.Len()-len(spec.Capability))...)
-		spec.Capability[at] = 1000
-		cfg.Transformation = compiled(t, "transformations: [{input: nvidia.com/gpu, multiplyBy: pods, outputs: {kueue.x-k8s.io/credits: 2}}, {input: cpu, strategy: Replace, outputs: {kueue.x-k8s.io/credits: -1}}]\nquotaCheckStrategy: "+[]string{"IgnoreUndeclared", "BlockUndeclared"}[options>>7])
-		if w.Ledger, err = New(cfg, wide, w.source.catalog, []Queue{spec}); err != nil {
-			t.Fatal(err)
+		capability := wide.NewVector()
+		for dim, name := range w.m.All() {
+			at, _ := wide.Index(name)
+			capability[at] = spec.Capability[dim]
 		}
+		at, _ := outputIndex(wide, credits)
+		capability[at], spec.Capability, spec.Guarantee, spec.Deserved = 1000, capability, nil, nil
+		cfg.Transformation = compiled(t, "transformations: [{input: nvidia.com/gpu, multiplyBy: pods, outputs: {kueue.x-k8s.io/credits: 2}}, {input: cpu, strategy: Replace, outputs: {kueue.x-k8s.io/credits: -1}}]\nquotaCheckStrategy: "+[]string{"IgnoreUndeclared", "BlockUndeclared"}[options>>7])
+		w.Ledger = must(newBuilt(cfg, wide, w.source.catalog, []builtQueue{spec}))
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	job := Job{

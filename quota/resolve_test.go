@@ -58,15 +58,15 @@ func fleet(t *testing.T, cfg Config, pairs ...string) *world {
 func worldOf(t *testing.T, cfg Config, nodes map[string]string, pairs ...string) *world {
 	t.Helper()
 	found := cluster(nodes)
-	m, err := NewMap(append([]string{"Quoted"}, found.Cards()...))
+	m, err := testMap(append([]string{"Quoted"}, found.Cards()...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var queues []Queue
+	var queues []builtQueue
 	for i := 0; i < len(pairs); i += 2 {
 		queues = append(queues, q(m, pairs[i], pairs[i+1]))
 	}
-	l, err := New(cfg, m, found, queues)
+	l, err := newBuilt(cfg, m, found, queues)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestResolveTaskClaims(t *testing.T) {
 	}
 	// A card that no resource carries can only be claimed.
 	w := fleet(t, Config{})
-	if _, err := w.Declare([]device.Card{{Name: "Quoted"}}, nil); err != nil {
+	if _, err := w.Declare([]device.Card{{Name: "Quoted"}}); err != nil {
 		t.Fatal(err)
 	}
 	need, notes := w.sayTask(Task{Pod: podOf("Quoted", "gpu:1")})
@@ -362,7 +362,7 @@ func TestSnapshotOfManyAlternatives(t *testing.T) {
 	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("", "gpu:1")})
 	w.want(sayCharged(w.Commit(r)), "c69")
 	text := w.Snapshot()
-	if again, err := Restore(w.cfg, w.m, w.source.catalog, text); err != nil {
+	if again, err := Restore(w.cfg, w.source.catalog, text); err != nil {
 		t.Error(err)
 	} else if string(again.Snapshot()) != string(text) {
 		t.Error("another snapshot")
@@ -463,14 +463,14 @@ func TestAllocatableOn(t *testing.T) {
 		t.Error("refused")
 	}
 	// The nodes of a new catalog count at once.
-	if _, err := w.SetCatalog(cluster(map[string]string{"h": "A100:1"}), nil); err != nil {
+	if _, err := w.SetCatalog(cluster(map[string]string{"h": "A100:1"})); err != nil {
 		t.Fatal(err)
 	}
 	if w.AllocatableOn(&a, r, "h") {
 		t.Error("the node has no H100 any more")
 	}
 	bare := worldOf(t, Config{}, nil, "q", "Quoted:1")
-	if _, err := bare.SetCatalog(nil, nil); err != nil {
+	if _, err := bare.SetCatalog(nil); err != nil {
 		t.Fatal(err)
 	}
 	bare.want(bare.allocatable(podOf("", "gpu:1"), "h"), "")
@@ -822,12 +822,12 @@ func TestResolveConcurrently(t *testing.T) {
 		})
 	}
 	for i := range 20 {
-		m, err := extendMap(w.m, []string{fmt.Sprint("new", i)})
+		_, err := w.Declare([]device.Card{{Name: fmt.Sprint("new", i)}})
 		if err == nil {
-			_, err = w.SetCatalog(found, m)
+			_, err = w.SetCatalog(found)
 		}
 		if err == nil {
-			_, _, err = w.SetQueues([]Queue{queue}, nil)
+			_, _, err = w.setBuilt([]builtQueue{queue}, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

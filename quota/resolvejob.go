@@ -276,9 +276,9 @@ func (b *jobBuilder) outputs() error {
 			i, known := b.outs.index(name)
 			switch amount := given.Outputs[name]; {
 			case !known && slices.Contains(dimNames[:], string(name)):
-				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want it in CPU or Memory", ErrUnknownDimension, name, brief(b.req.id))
+				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want it in CPU or Memory", ErrBadAmount, name, brief(b.req.id))
 			case !known:
-				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: make the map with it, by NewMap", ErrUnknownDimension, brief(string(name)), brief(b.req.id))
+				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want one of Config.Outputs", ErrBadAmount, brief(string(name)), brief(b.req.id))
 			case !exact(amount):
 				return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53", ErrBadAmount, brief(b.req.id), name, amount)
 			default:

@@ -53,7 +53,7 @@ func TestResolveRunning(t *testing.T) {
 	if _, _, err := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A100"}, Milli: -1000}}}); err == nil {
 		t.Error("negative")
 	}
-	if _, err := w.SetCatalog(nil, nil); err != nil {
+	if _, err := w.SetCatalog(nil); err != nil {
 		t.Fatal(err)
 	}
 	r, _, _ := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Node: "a", Pod: podOf("A100", "gpu:1")})

@@ -14,20 +14,17 @@ import (
 
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // Restore makes a ledger of what [Ledger.Snapshot] returned, in this version or an older
-// one. It answers and changes as that one. m has a dimension for every card and output of
-// the snapshot; nil: those, and the cards of the catalog. The catalog, which may be nil, is
-// what was discovered since. What exceeds a limit is marked as over.
+// one. It answers and changes as that one. The catalog, which may be nil, is what was
+// discovered since. What exceeds a limit is marked as over.
 //
-// Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if m has
-// other outputs, or cfg decides otherwise than the snapshot's (all but OnEvent decides),
-// [ErrUnknownDimension] for a card that m doesn't have, and [ErrSnapshot] for a text that is
-// broken off, or has what no ledger can hold; these two name the record.
-func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data []byte) (*Ledger, error) {
+// Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if cfg
+// decides otherwise than the snapshot's (all but OnEvent decides), and [ErrSnapshot] for a
+// text that is broken off, or has what no ledger can hold; it names the record.
+func Restore(cfg Config, catalog Catalog, data []byte) (*Ledger, error) {
 	doc, err := readSnapshot(data)
 	if err != nil {
 		return nil, err
@@ -37,20 +34,19 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	}
 	// The catalog is the caller's code. It is asked before anything is made.
 	found := read(catalog)
-	if m == nil {
-		if m, err = doc.newMap(sorted(found.cards)); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
-		}
-	}
-	isMap(m)
-	if err := checkMap(m); err != nil {
+	l, err := newLedger(cfg)
+	if err != nil {
 		return nil, err
 	}
 	// Outputs must be the same: what runs is charged in those of the snapshot, and in no other.
-	l := newLedger(cfg, m)
 	if outputs := slices.Sorted(slices.Values(doc.Outputs)); !slices.Equal(outputs, l.outs.names) {
-		return nil, fmt.Errorf("%w: the outputs are %s in the snapshot and %s in the map: want the same", ErrConfig, brief(fmt.Sprint(outputs)), brief(fmt.Sprint(l.outs.names)))
+		return nil, fmt.Errorf("%w: the outputs are %s in the snapshot and %s here: want the same", ErrConfig, brief(fmt.Sprint(outputs)), brief(fmt.Sprint(l.outs.names)))
 	}
+	m, err := extendMap(l.m, doc.cards())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	l.widen(m)
 	r := restorer{l: l, doc: doc, items: map[*job][]*book.Item{}}
 	for _, step := range []func() error{r.known, r.queues, r.jobs, r.tasks, r.sums, r.judge} {
 		if err := step(); err != nil {
@@ -60,19 +56,15 @@ func Restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	// The snapshot's cards stay known, as after [Ledger.SetCatalog].
 	placed := l.lockFound(catalog)
 	defer l.mu.Unlock()
-	if err := l.setDiscovery(found, placed, nil, nil); err != nil {
+	if err := l.setDiscovery(found, placed, nil); err != nil {
 		return nil, err
 	}
 	l.seq = doc.Seq
 	return l, nil
 }
 
-// broken makes an [ErrSnapshot] that says where a fault is. An [ErrUnknownDimension] stays
-// one: it is a fault of the map.
+// broken makes an [ErrSnapshot] that says where a fault is.
 func broken(place string, err error) error {
-	if errors.Is(err, ErrUnknownDimension) {
-		return fmt.Errorf("%w, in %s of the snapshot: make the map with it, or let Restore make the map", err, place)
-	}
 	return fmt.Errorf("%w: %s: %w", ErrSnapshot, place, err)
 }
 
@@ -121,9 +113,9 @@ func sameConfig(got, want reflect.Value, place string) error {
 	return nil
 }
 
-// newMap makes a map of the cards and outputs that a snapshot has, and of other cards. A
-// quota or a job may have a card that isn't known any more, or never was.
-func (d *snapshotDoc) newMap(cards []string) (*vectormap.ResourceVectorMap, error) {
+// cards returns the cards that a snapshot has. A quota or a job may have one that isn't
+// known any more, or never was.
+func (d *snapshotDoc) cards() []string {
 	known := map[string]bool{}
 	add := func(key string) {
 		for card := range strings.SplitSeq(key, "|") {
@@ -159,11 +151,7 @@ func (d *snapshotDoc) newMap(cards []string) (*vectormap.ResourceVectorMap, erro
 		}
 	}
 	delete(known, "") // of tasks that wait
-	m, err := NewMap(sorted(known), d.Outputs...)
-	if err != nil {
-		return nil, err
-	}
-	return extendMap(m, cards)
+	return sorted(known)
 }
 
 // restorer makes the records of a snapshot. It refuses what can't be a record, and leaves it
@@ -213,13 +201,13 @@ func (r *restorer) card(name string) (int32, error) {
 	return dim, nil
 }
 
-func noDimension(name string) error { return fmt.Errorf("%w: %q", ErrUnknownDimension, brief(name)) }
+func noDimension(name string) error { return fmt.Errorf("there is no dimension %q", brief(name)) }
 
 // queues restores the tree. Queues are linked twice: SetQueues takes them all for queues of a
 // caller, but one with nothing but orphans below it is a leaf.
 func (r *restorer) queues() error {
 	l := r.l
-	queues := make([]Queue, len(r.doc.Queues))
+	queues := make([]builtQueue, len(r.doc.Queues))
 	for i := range r.doc.Queues {
 		var err error
 		if queues[i], err = r.queue(&r.doc.Queues[i]); err != nil {
@@ -227,7 +215,12 @@ func (r *restorer) queues() error {
 		}
 	}
 	// The same checks as for queues of a caller.
-	if _, err := l.setQueues(queues, nil); err != nil {
+	var f faults
+	f.tree(queues)
+	if err := f.err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	if _, err := l.setQueues(queues, l.m); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	for i := range queues {
@@ -248,11 +241,11 @@ func (r *restorer) queues() error {
 	return nil
 }
 
-// queue makes a queue as BuildQueue would have: a 0 in its capability is one that was
+// queue makes a queue as build would have: a 0 in its capability is one that was
 // written, and a dimension that is missing was not.
-func (r *restorer) queue(s *snapshotQueue) (q Queue, err error) {
+func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 	m := r.l.m
-	q = Queue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, ignored: s.Ignored, denied: map[int]string{}}
+	q = builtQueue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, ignored: s.Ignored, denied: map[int]string{}, unreadable: s.Unreadable}
 	state, err := valueOf[uint8](stateNames, s.State)
 	if err != nil {
 		return q, fmt.Errorf("state: %w", err)
@@ -268,6 +261,8 @@ func (r *restorer) queue(s *snapshotQueue) (q Queue, err error) {
 			switch amount := int64(v.from[name]); {
 			case !ok:
 				return q, noDimension(name)
+			case amount == Unlimited && v.to != &q.Capability:
+				return q, fmt.Errorf("%q can't be %s: only a capability can", brief(name), unlimitedText)
 			case amount == Unlimited:
 				(*v.to)[dim] = math.Inf(1)
 			case amount == 0 && v.to == &q.Capability:

@@ -11,13 +11,13 @@ import (
 // sites is a world of nodes with A, whose queue q may use 32 and is guaranteed 8.
 func sites(t *testing.T, nodes map[string]string) *world {
 	t.Helper()
-	m, err := NewMap([]string{"A", "B"})
+	m, err := testMap([]string{"A", "B"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	queue := q(m, "q", "A:32 B:32")
 	queue.Guarantee, _ = vectorOf(m, "A:8")
-	l, err := New(Config{EnforceGuarantee: true}, m, cluster(nodes), []Queue{queue, q(m, "other", "A:32")})
+	l, err := newBuilt(Config{EnforceGuarantee: true}, m, cluster(nodes), []builtQueue{queue, q(m, "other", "A:32")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func (w *world) fill(node string, n int, runs bool) {
 
 func (w *world) catalog(nodes map[string]string) {
 	w.Helper()
-	if _, err := w.SetCatalog(cluster(nodes), nil); err != nil {
+	if _, err := w.SetCatalog(cluster(nodes)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestDeadDevice(t *testing.T) {
 		w.want(w.probe("q", "A:16"), "yes")
 		w.want(w.probe("q", "A:17"), "Scalar 16000 of 32000 at q")
 		w.want(w.probe("other", "A:25"), "Scalar 24000 of 24000 at other") // of 32, less the guarantee
-		restored, err := Restore(w.cfg, nil, cluster(one), w.Snapshot())
+		restored, err := Restore(w.cfg, cluster(one), w.Snapshot())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,10 +166,10 @@ func TestSiteOfTask(t *testing.T) {
 		if err := w.Check(); err != nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
-		if restored, err := Restore(w.cfg, nil, cluster(dead), w.Snapshot()); err != nil || restored.queues["q"].Cells[restored.dims["A"]].Limit != c.limit {
+		if restored, err := Restore(w.cfg, cluster(dead), w.Snapshot()); err != nil || restored.queues["q"].Cells[restored.dims["A"]].Limit != c.limit {
 			t.Errorf("%s: restored: %v", c.what, err)
 		}
-		if _, err := w.Declare([]device.Card{{Name: "B"}}, nil); err != nil || w.limit() != c.limit {
+		if _, err := w.Declare([]device.Card{{Name: "B"}}); err != nil || w.limit() != c.limit {
 			t.Errorf("%s: declared: %d, %v", c.what, w.limit(), err)
 		}
 	}
@@ -177,13 +177,13 @@ func TestSiteOfTask(t *testing.T) {
 
 // TestTotalInRefusal: a limit that nobody wrote says where it comes from, also below a parent.
 func TestTotalInRefusal(t *testing.T) {
-	m, err := NewMap([]string{"A", "B"})
+	m, err := testMap([]string{"A", "B"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	org, y := q(m, "org", "A:10 B:10"), q(m, "y < org", "A:10")
 	y.Guarantee, _ = vectorOf(m, "A:4")
-	queues := []Queue{org, q(m, "x < org", "A:10 B:10"), y}
+	queues := []builtQueue{org, q(m, "x < org", "A:10 B:10"), y}
 	for _, c := range []struct {
 		nodes   string
 		job     string
@@ -196,7 +196,7 @@ func TestTotalInRefusal(t *testing.T) {
 		{"A:8 B:10", "B:11", false, `room for 10 cards of 10 cards, the total would be 11 cards`},
 		{"A:8 B:10", "A|B:20", true, `room for 14 cards of 14 cards, the total would be 20 cards; of some of them the limit is what guarantees leave of the cluster's`},
 	} {
-		l, err := New(Config{EnforceGuarantee: true, AnyMix: c.anyMix}, m, cluster(map[string]string{"n": c.nodes}), queues)
+		l, err := newBuilt(Config{EnforceGuarantee: true, AnyMix: c.anyMix}, m, cluster(map[string]string{"n": c.nodes}), queues)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -105,7 +105,7 @@ type snapshotCard struct {
 
 // snapshotQueue is a queue, with its amounts by dimension. What a capability doesn't list
 // it says nothing of: a 0 there is meant, as a Denied without a text. Denied are the cards of
-// entries with faults, and what is wrong with each.
+// entries with faults, and what is wrong with each; Unreadable is what is wrong with all.
 type snapshotQueue struct {
 	Capability map[string]snapshotLimit `json:"capability"`
 	Denied     map[string]string        `json:"denied,omitempty"`
@@ -117,6 +117,7 @@ type snapshotQueue struct {
 	Parent     string                   `json:"parent"`
 	Priority   int32                    `json:"priority"`
 	State      string                   `json:"state"`
+	Unreadable string                   `json:"unreadable,omitempty"`
 }
 
 // snapshotTask is a task that is charged, or waits. Order is its place among the tasks of
@@ -262,7 +263,7 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	doc := snapshotQueue{
 		Capability: l.amountsDoc(s.Capability), Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
 		Ignored: slices.Sorted(slices.Values(s.ignored)),
-		Name:    s.Name, Orphan: q.Orphan, Parent: queueName(q.Parent), Priority: s.Priority, State: strings.ToLower(string(s.State)),
+		Name:    s.Name, Orphan: q.Orphan, Parent: queueName(q.Parent), Priority: s.Priority, State: strings.ToLower(string(s.State)), Unreadable: s.unreadable,
 	}
 	for dim, text := range s.denied {
 		if name := l.m.Name(dim); text != "" {

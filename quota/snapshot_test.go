@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -19,7 +18,7 @@ import (
 func (w *world) again() *world {
 	w.Helper()
 	data := w.Snapshot()
-	l, err := Restore(w.cfg, w.m, w.source.catalog, data)
+	l, err := Restore(w.cfg, w.source.catalog, data)
 	if err != nil {
 		w.Fatalf("%v\n%s", err, data)
 	}
@@ -41,7 +40,7 @@ func storyWorld(t *testing.T) *world {
 	w.commit("t3", "k", "q", "A|B:1")
 	w.commit("t4", "l", "r", "A:1")
 	w.reconcile("m@q; t5 Pending cpu:1 B:1", "l@r; t4 Running@a A:1", "k@q; t3 Running@a A|B:1")
-	if _, _, err := w.SetQueues([]Queue{q(w.m, "org", "A:9"), q(w.m, "q < org", "A:4 B:inf cpu:8")}, nil); err != nil {
+	if _, _, err := w.setBuilt([]builtQueue{q(w.m, "org", "A:9"), q(w.m, "q < org", "A:4 B:inf cpu:8")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -113,20 +112,20 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.want(string(sorted), data)
-	restored, err := Restore(w.cfg, nil, nil, []byte(data))
+	restored, err := Restore(w.cfg, nil, []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.want(fmt.Sprint(sortedCards(restored)), "[A B K]")
 
 	// What a card and a queue are called stays, and so do resources and priorities.
-	m, err := NewMap([]string{`<"\`, "ä\n", "A"})
+	m, err := testMap([]string{`<"\`, "ä\n", "A"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	capability, _ := vectorOf(m, `cpu:1 <"\:2`)
 	deserved, _ := vectorOf(m, "A:1")
-	l, err := New(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []Queue{
+	l, err := newBuilt(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []builtQueue{
 		{Name: `"q" & ü`, Priority: -3, State: stateUnknown, Capability: capability, denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
 			ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
 		{Name: "d", Deserved: deserved, Guarantee: deserved}, {Name: "all", Capability: deserved},
@@ -134,7 +133,7 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Declare([]device.Card{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}, nil); err != nil {
+	if _, err := l.Declare([]device.Card{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}); err != nil {
 		t.Fatal(err)
 	}
 	w = (&world{t, l}).again()
@@ -145,11 +144,11 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	w.want(fmt.Sprint(w.queues[`"q" & ü`].spec.ignored), "[nvidia.com/gpu pods]")
-	if restored, err = Restore(w.cfg, nil, nil, w.Snapshot()); err != nil {
+	if restored, err = Restore(w.cfg, nil, w.Snapshot()); err != nil {
 		t.Fatal(err)
 	}
 	w.want(fmt.Sprintf("%q", sortedCards(restored)), `["<\"\\" "A" "ä\n"]`)
-	if _, err := Restore(w.cfg, nil, nil, nil); !errors.Is(err, ErrFormat) {
+	if _, err := Restore(w.cfg, nil, nil); !errors.Is(err, ErrFormat) {
 		t.Error(err)
 	}
 	w.want(fmt.Sprint(w.source.carried), "map[nvidia.com/gpu:[A] r/x:[ä\n]]")
@@ -159,7 +158,7 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotLater(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4 B:4")
 	w.commit("t", "j", "q", "A:1")
-	if _, err := w.SetCatalog(cluster(map[string]string{"b": "B:8"}), nil); err != nil {
+	if _, err := w.SetCatalog(cluster(map[string]string{"b": "B:8"})); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // card A's last node has left: it stays known, and charged
@@ -175,23 +174,15 @@ func TestSnapshotLater(t *testing.T) {
 	}
 	// Restored below the quota: it is over.
 	text := strings.Replace(string(w.Snapshot()), `"card:A":4000`, `"card:A":0`, 1)
-	l, err := Restore(w.cfg, w.m, nil, []byte(text))
+	l, err := Restore(w.cfg, nil, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.want(fmt.Sprint(l.Over()), "[{0 A OverCapacity -1000 q 0}]")
 
-	// A wider map, and one in another order.
-	for _, cards := range [][]string{{"A", "B", "K", "Quoted", "Z"}, {"K", "B", "A", "Quoted"}} {
-		var names []string
-		for _, card := range cards {
-			names = append(names, cardPrefix+card)
-		}
-		m, err := vectormap.New(nil, vectormap.Literal(vectormap.UnitMilli, names...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := Restore(w.cfg, m, w.source.catalog, w.Snapshot())
+	// More cards, and fewer, in another order.
+	for _, cards := range []string{"A:2 B:1 K:1", "K:1"} {
+		l, err := Restore(w.cfg, cluster(map[string]string{"n": cards}), w.Snapshot())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +194,7 @@ func TestSnapshotLater(t *testing.T) {
 	for _, field := range []string{"holds", "capability", "deserved", "guarantee"} {
 		text = strings.ReplaceAll(text, `"`+field+`":{"TASKS":[],"Milli":0,"zz":[{"a":null}],`, `"`+field+`":{`)
 	}
-	if l, err = Restore(w.cfg, w.m, w.source.catalog, []byte(text)); err != nil {
+	if l, err = Restore(w.cfg, w.source.catalog, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	w.want(string(l.Snapshot()), string(w.Snapshot()))
@@ -264,11 +255,10 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"seq":7`, `"seq":9007199254740992`, ErrSnapshot, "seq is 9007199254740992: want less than 2^52"},
 		{`{"card":"K"`, `{"card":""`, ErrSnapshot, `known[2] "": card is empty`},
 		{`{"card":"K"`, `{"card":"A"`, ErrSnapshot, `known[2] "A": the card is there twice`},
-		{`{"card":"K"`, `{"card":"Z"`, ErrUnknownDimension, `"Z", in known[2] "Z" of the snapshot`},
 
-		{`"card:A":4000`, `"card:Z":4000`, ErrUnknownDimension, `queues[1] "q"`},
-		{`"deserved":{}`, `"deserved":{"cpu":"unlimited"}`, ErrSnapshot, "queues[0].deserved[cpu]"},
-		{`"deserved":{}`, `"denied":{"card:Z":""},"deserved":{}`, ErrUnknownDimension, "queues[0]"},
+		{`"card:A":4000`, `"disk":4000`, ErrSnapshot, `queues[1] "q": there is no dimension "disk"`},
+		{`"deserved":{}`, `"deserved":{"cpu":"unlimited"}`, ErrSnapshot, `queues[0] "org": "cpu" can't be unlimited`},
+		{`"deserved":{}`, `"denied":{"output:Z":""},"deserved":{}`, ErrSnapshot, `queues[0] "org": there is no dimension "output:Z"`},
 		{`"state":"open"`, `"state":"ajar"`, ErrSnapshot, `queues[0] "org": state: "ajar" is none of open, closing`},
 		{`"parent":"org"`, `"parent":"x"`, ErrSnapshot, `there is no queue "x" to be its parent`},
 		{`"parent":"org"`, `"parent":"q"`, ErrSnapshot, "cycle"},
@@ -286,7 +276,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"policy":"same-card","queue":"r"`, `"policy":"","queue":"r"`, ErrSnapshot, `jobs[2] "l": policy is "": want same-card or any-mix`},
 		{`"policy":"same-card","queue":"q","seq":0`, `"policy":"any-mix","queue":"q","seq":0`, ErrSnapshot, `jobs[1] "k": items[0] "A|B": it is implicit: want several cards, policy same-card`},
 		{`"reserved":true,`, "", ErrSnapshot, `jobs[0] "j": items[0] "A": the job isn't reserved`},
-		{`"key":"A|B","min":3000`, `"key":"A|Z","min":3000`, ErrUnknownDimension, "jobs[0]"},
+		{`"key":"A|B","min":3000`, `"key":"A|B","output":true,"min":3000`, ErrSnapshot, `jobs[0] "j": items[1] "A|B": there is no dimension "output:A|B"`},
 		{`"key":"A|B","min":3000`, `"key":"A|A","min":3000`, ErrSnapshot, "twice"},
 		{`"key":"A|B","min":3000`, `"key":"` + strings.Repeat("A|", 70) + `B","min":3000`, ErrSnapshot, "has 71 alternatives: want at most 64"},
 		{`"min":3000,"unit":1000`, `"min":3000,"unit":0`, ErrSnapshot, `items[1] "A|B": unit is 0: want 1 to less than 2^53`},
@@ -306,7 +296,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"order":1`, `"order":2`, ErrSnapshot, `tasks[1] "t2": order is 2: want 1`},
 		{`"covered":{"cpu":1000`, `"covered":{"cpu":1001`, ErrSnapshot, `tasks[0] "t1": covered is more than the task is charged`},
 		{`"min":{"cpu":2000`, `"min":{"cpu":500`, ErrSnapshot, `tasks[0] "t1": covered is more`},
-		{`{"card":"A","covered":0,"key":"A"`, `{"card":"Z","covered":0,"key":"A"`, ErrUnknownDimension, "tasks[3]"},
+		{`{"card":"A","covered":0,"key":"A"`, `{"card":"","covered":0,"key":"A"`, ErrSnapshot, `tasks[3] "t4": charges[0]: there is no dimension ""`},
 		{`"item":1`, `"item":2`, ErrSnapshot, `tasks[0] "t1": charges[0]: item is 2: want the index of one of the 2 items`},
 		{`"item":1`, `"item":-1`, ErrSnapshot, "item is -1: want"},
 		{`{"card":"B","covered":1000,"item":1,"key":"A|B","milli":1000},`, `{"card":"A","covered":1000,"item":1,"key":"A|B","milli":1000},`, ErrSnapshot, `tasks[1] "t2": charges[0]`},
@@ -322,7 +312,7 @@ func TestRestoreRefuses(t *testing.T) {
 		if text == data {
 			t.Fatalf("%s isn't there", c.from)
 		}
-		_, err := Restore(w.cfg, w.m, w.source.catalog, []byte(text))
+		_, err := Restore(w.cfg, w.source.catalog, []byte(text))
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.place) {
 			t.Errorf("%.80s: %v, want %v at %s", c.to, err, c.want, c.place)
 		}
@@ -338,7 +328,7 @@ func TestRestoreOlder(t *testing.T) {
 			AnyMix: true, CountReleasing: true, EnforceGuarantee: true, FailToZero: true, UnlimitedCPUMemory: true, Unnamed: UnnamedRefuse,
 			Keys: Keys{Request: "x/request", Deserved: "x/deserved"},
 		},
-		"v1-outputs.json": {MissingUnlimited: true, Transformation: compiled(t, poolRules)},
+		"v1-outputs.json": {MissingUnlimited: true, Outputs: []corev1.ResourceName{credits, accelerator}, Transformation: compiled(t, poolRules)},
 	}
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) != len(configs) {
@@ -349,7 +339,7 @@ func TestRestoreOlder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := Restore(configs[filepath.Base(file)], nil, nil, data)
+		l, err := Restore(configs[filepath.Base(file)], nil, data)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		} else if again := l.Snapshot(); string(again) != compact(t, string(data)) {
@@ -358,33 +348,26 @@ func TestRestoreOlder(t *testing.T) {
 	}
 }
 
-// TestRestoreMap: without a map there is one of what the snapshot has, and of what was
-// discovered since.
-func TestRestoreMap(t *testing.T) {
+// TestRestoreCards: the ledger has the cards of the snapshot, and what was discovered since.
+func TestRestoreCards(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
 	p.want(p.commit("t", "j", "q", "t4:3"), "yes")
 	data := p.Snapshot()
-	l, err := Restore(p.cfg, nil, cluster(map[string]string{"n": "New:1"}), data)
+	l, err := Restore(p.cfg, cluster(map[string]string{"n": "New:1"}), data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dim, name := range p.m.All() {
-		if at, ok := l.Map().Index(name); !ok || l.Map().IsLiteral(at) != p.m.IsLiteral(dim) || l.Map().Unit(at) != p.m.Unit(dim) {
-			t.Errorf("the map has no %s", name)
+	for card := range p.dims {
+		if _, ok := l.dims[card]; !ok {
+			t.Errorf("there is no card %s", card)
 		}
 	}
-	if _, ok := l.Map().Index("card:New"); !ok {
-		t.Error("the map has no dimension for a card of the catalog")
+	if _, ok := l.dims["New"]; !ok {
+		t.Error("a card of the catalog isn't there")
 	}
 	got, _ := l.Queue("q")
 	want, _ := p.Queue("q")
 	p.want(fmt.Sprint(got.Outputs), fmt.Sprint(want.Outputs))
-	for _, outputs := range []string{`["cpu"]`, `[""]`} {
-		text := []byte(strings.Replace(string(data), `"outputs":[`, `"outputs":`+outputs+`,"more":[`, 1))
-		if _, err := Restore(p.cfg, nil, nil, text); !errors.Is(err, ErrSnapshot) {
-			t.Errorf("%s: %v", outputs, err)
-		}
-	}
 }
 
 // TestLargeSnapshots: what is nothing but large is an error or a ledger.
@@ -395,8 +378,8 @@ func TestLargeSnapshots(t *testing.T) {
 		`"config":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 		`"zz":` + strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000),
 	} {
-		_, err := Restore(w.cfg, w.m, nil, snapshotWith(t, part))
-		if err != nil && !errors.Is(err, ErrSnapshot) && !errors.Is(err, ErrUnknownDimension) {
+		_, err := Restore(w.cfg, nil, snapshotWith(t, part))
+		if err != nil && !errors.Is(err, ErrSnapshot) {
 			t.Error(err)
 		}
 	}
@@ -410,7 +393,7 @@ func snapshotWith(t testing.TB, fields string) []byte {
 }
 
 // FuzzRestore: whatever the text, there is a ledger that agrees with itself or an
-// error that is one of the four, and what was restored is the same a second time.
+// error that is one of the three, and what was restored is the same a second time.
 func FuzzRestore(f *testing.F) {
 	t := &testing.T{}
 	w := storyWorld(t)
@@ -426,16 +409,16 @@ func FuzzRestore(f *testing.F) {
 	p.commit("1", "j", "q", "mig:1")
 	f.Add(p.Snapshot())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		cfg, m := w.cfg, w.m
+		cfg := w.cfg
 		if doc, err := readSnapshot(data); err == nil && len(doc.Outputs) > 0 {
-			cfg, m = p.cfg, p.Map()
+			cfg = p.cfg
 		}
-		l, err := Restore(cfg, m, w.source.catalog, data)
-		if own, ownErr := Restore(cfg, nil, w.source.catalog, data); err == nil && (ownErr != nil || own.Check() != nil) {
+		l, err := Restore(cfg, w.source.catalog, data)
+		if own, ownErr := Restore(cfg, w.source.catalog, data); err == nil && (ownErr != nil || own.Check() != nil) {
 			t.Fatal(ownErr, own.Check())
 		}
 		if err != nil {
-			for _, known := range []error{ErrFormat, ErrConfig, ErrSnapshot, ErrUnknownDimension} {
+			for _, known := range []error{ErrFormat, ErrConfig, ErrSnapshot} {
 				if errors.Is(err, known) {
 					return
 				}

@@ -17,8 +17,8 @@ type QueueStatus struct {
 
 	CPU     Usage   `json:"cpu"`               // in milli-cores
 	Memory  Usage   `json:"memory"`            // in bytes
-	Cards   []Usage `json:"cards,omitempty"`   // in milli-cards, in the order of the map's dimensions
-	Outputs []Usage `json:"outputs,omitempty"` // in whole units, all of the map's in its order; nil: none
+	Cards   []Usage `json:"cards,omitempty"`   // in milli-cards, by name
+	Outputs []Usage `json:"outputs,omitempty"` // in whole units, all by name; nil: none
 
 	Rejections map[Reason]uint64 `json:"rejections,omitempty"` // events of kind EventRefused, since the queue came or the ledger was made; nil: none
 }
@@ -56,7 +56,8 @@ func (s QueueStatus) Usage(resource string) Usage {
 	return Usage{Resource: resource}
 }
 
-// Queue returns how a queue stands, with every card of the ledger's map; false if it isn't
+// Queue returns how a queue stands, with every card that the ledger
+// knows of; false if it isn't
 // there.
 func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	l.rlock()
@@ -143,13 +144,13 @@ func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
 // appendCards appends how a queue stands in cards: all, or those with a quota or
 // another amount.
 func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []Usage {
-	for dim, card := range l.cards {
-		if card == "" {
+	for _, dim := range l.order {
+		if l.cards[dim] == "" {
 			continue
 		}
 		c := &q.Cells[dim]
-		if all || q.Deserved[dim] != 0 || c.Held != 0 || c.Allocated != 0 || waiting != nil && waiting[dim] != 0 || q.spec.mentions(dim) {
-			to = append(to, l.usage(q, dim, waiting))
+		if all || q.Deserved[dim] != 0 || c.Held != 0 || c.Allocated != 0 || waiting != nil && waiting[dim] != 0 || q.spec.mentions(int(dim)) {
+			to = append(to, l.usage(q, int(dim), waiting))
 		}
 	}
 	return to

@@ -48,14 +48,14 @@ func TestSamples(t *testing.T) {
 "y" share 0 reservations 0, C inf 0 0 0 0, H 0 0 0 0 2000`)
 
 	// What isn't 0 is a quota, and an orphan has none.
-	if _, _, err := w.SetQueues([]Queue{q(w.m, "x", "A:4")}, nil); err != nil {
+	if _, _, err := w.setBuilt([]builtQueue{q(w.m, "x", "A:4")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.waiting = nil
 	w.ReleaseJob("k")
 	w.want(w.sampled(), `"" share 0 reservations 0, UnknownQueue 1
 "x" share 0 reservations 1, A 4000 0 1000 2000 1000, InsufficientCPUQuota 1, InsufficientScalarQuota 2`)
-	if _, _, err := w.SetQueues([]Queue{q(w.m, "y", "")}, nil); err != nil {
+	if _, _, err := w.setBuilt([]builtQueue{q(w.m, "y", "")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.want(w.sampled(), `"" share 0 reservations 0, UnknownQueue 1

@@ -9,18 +9,17 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger. m comes from [NewMap] or extends such a map; catalog may be nil, for
-// no cards. Errors are those of [Ledger.SetCatalog] and [Ledger.SetQueues].
-func New(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []Queue) (*Ledger, error) {
-	isMap(m)
-	if err := checkMap(m); err != nil {
+// New makes a ledger. catalog may be nil, for no cards. Errors are those of
+// [Ledger.SetCatalog] and [Ledger.SetQueues].
+func New(cfg Config, catalog Catalog, queues []Queue) (*Ledger, error) {
+	l, err := newLedger(cfg)
+	if err != nil {
 		return nil, err
 	}
-	l := newLedger(cfg, m)
-	if _, err := l.SetCatalog(catalog, nil); err != nil {
+	if _, err := l.SetCatalog(catalog); err != nil {
 		return nil, err
 	}
-	if _, _, err := l.SetQueues(queues, nil); err != nil {
+	if _, _, err := l.SetQueues(queues); err != nil {
 		return nil, err
 	}
 	// What made the ledger is no change of it.
@@ -28,10 +27,14 @@ func New(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []Q
 	return l, nil
 }
 
-// newLedger makes a ledger without queues.
-func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
+// newLedger makes a ledger without cards and queues.
+func newLedger(cfg Config) (*Ledger, error) {
 	if unnamedNames[cfg.Unnamed] == "" {
 		panic("quota: unknown value in config")
+	}
+	m, err := newMap(cfg.Outputs)
+	if err != nil {
+		return nil, err
 	}
 	l := &Ledger{
 		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
@@ -39,7 +42,7 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 	}
 	l.outs = newOutputs(m, cfg.Transformation)
 	l.widen(m)
-	return l
+	return l, nil
 }
 
 // SetQueues replaces the queues: limits, states and the tree. A queue that is missing but
@@ -48,26 +51,30 @@ func newLedger(cfg Config, m *vectormap.ResourceVectorMap) *Ledger {
 //
 // Errors are all faults in the queues at once, see [Config.Validate], and an [ErrOverflow] for a
 // tree in which a sum would reach 2^62: of hundreds of queues with all that one can have.
-func (l *Ledger) SetQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orphans []string, seq uint64, err error) {
-	l.lock()
-	orphans, err = l.setQueues(queues, m)
-	return orphans, l.unlock(err == nil, nil), err
+func (l *Ledger) SetQueues(queues []Queue) (orphans []string, seq uint64, err error) {
+	l.rlock()
+	m := l.m
+	l.mu.RUnlock()
+	for {
+		// Texts are parsed before the lock. Meanwhile the ledger may have got another map.
+		wide, built, _, faults := l.cfg.build(m, queues)
+		l.lock()
+		if l.m != m && faults.err() == nil {
+			m = l.m
+			l.mu.Unlock()
+			continue
+		}
+		if err = faults.err(); err == nil {
+			orphans, err = l.setQueues(built, wide)
+		}
+		return orphans, l.unlock(err == nil, nil), err
+	}
 }
 
-func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orphans []string, err error) {
-	wide := l.m
-	if m != nil {
-		if err := extends(l.m, m); err != nil {
-			return nil, err
-		}
-		wide = m
-	}
-	// All that can fail comes before the first change: an error leaves the ledger as it is.
-	faults := faultsOf(queues, wide)
-	if err := faults.err(); err != nil {
-		return nil, err
-	}
+// setQueues takes queues over, whose faults were looked for. Only their sums can be too large.
+func (l *Ledger) setQueues(queues []builtQueue, wide *vectormap.ResourceVectorMap) (orphans []string, err error) {
 	heirs := l.orphaned(queues)
+	// All that can fail comes before the first change: an error leaves the ledger as it is.
 	if err := l.tooLarge(queues, heirs); err != nil {
 		return nil, err
 	}
@@ -82,7 +89,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 			q = &queue{}
 			q.Tag, q.Cells = q, make([]book.Cell, wide.Len())
 		}
-		q.spec, q.Orphan = queues[i].clone(), false
+		q.spec, q.Orphan = queues[i], false
 		l.queues[q.spec.Name] = q
 	}
 	for _, name := range sorted(old) { // orphans are returned in order
@@ -97,9 +104,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 			orphans = append(orphans, name)
 			// What runs goes on, and nothing is admitted. The limits of the queues above stay.
 			q.Orphan = true
-			q.spec.Parent = parent
-			q.spec.State, q.spec.Capability, q.spec.Guarantee, q.spec.Deserved = StateClosed, nil, nil, nil
-			q.spec.denied, q.spec.ignored = nil, nil
+			q.spec = builtQueue{Name: name, Parent: parent, Priority: q.spec.Priority, State: StateClosed}
 			l.queues[name] = q
 		}
 	}
@@ -110,7 +115,7 @@ func (l *Ledger) setQueues(queues []Queue, m *vectormap.ResourceVectorMap) (orph
 // orphaned returns the queues that become orphans when the queues are replaced by
 // others, with the nearest of the queues above each that stays; empty if none does. So a
 // queue that is deleted together with those between frees nothing of a limit that stays.
-func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
+func (l *Ledger) orphaned(queues []builtQueue) (parents map[string]string) {
 	stays := make(map[string]bool, len(queues))
 	for i := range queues {
 		stays[queues[i].Name] = true
@@ -131,18 +136,9 @@ func (l *Ledger) orphaned(queues []Queue) (parents map[string]string) {
 	return parents
 }
 
-// clone returns a copy that shares nothing with the caller's.
-func (q *Queue) clone() Queue {
-	c := *q
-	c.State = q.State.known()
-	c.Capability, c.Guarantee, c.Deserved = slices.Clone(q.Capability), slices.Clone(q.Guarantee), slices.Clone(q.Deserved)
-	c.denied, c.ignored = maps.Clone(q.denied), slices.Clone(q.ignored)
-	return c
-}
-
 // tooLarge looks for sums that would reach 2^62 where queues move below one another. Sums
 // are largest at the top, and two trees that each are small enough may become one.
-func (l *Ledger) tooLarge(queues []Queue, heirs map[string]string) error {
+func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 	parents := make(map[string]string, len(queues))
 	for i := range queues {
 		parents[queues[i].Name] = queues[i].Parent
@@ -214,10 +210,7 @@ func (l *Ledger) link() {
 		l.ordered, records = append(l.ordered, q), append(records, &q.Queue)
 	}
 	l.book.Link(records)
-	// A queue's state and named cards follow from those of its parent, so parents come first.
-	for _, q := range l.book.TopDown() {
-		recordOf(q).inherit(l.cfg.MissingUnlimited)
-	}
+	l.inherit()
 	// Jobs count in other queues now, so no sum of a parent holds any more. Limits come
 	// last: they mark what exceeds them.
 	l.book.Total(l.records())
@@ -232,6 +225,13 @@ func (l *Ledger) records() iter.Seq[*book.Job] {
 				return
 			}
 		}
+	}
+}
+
+// inherit sets of every queue what follows from its parent, so parents come first.
+func (l *Ledger) inherit() {
+	for _, q := range l.book.TopDown() {
+		recordOf(q).inherit(l.cfg.MissingUnlimited)
 	}
 }
 
@@ -274,7 +274,7 @@ func (q *queue) inherit(missingUnlimited bool) {
 
 // mentions reports whether the capability says something of a dimension that can be
 // read.
-func (q *Queue) mentions(dim int) bool {
+func (q *builtQueue) mentions(dim int) bool {
 	if amountAt(q.Capability, dim) > 0 {
 		return true
 	}

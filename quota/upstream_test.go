@@ -16,14 +16,14 @@ import (
 // Steps are as [world.do] takes them, or as [world.upstream] does.
 func TestUpstreamDifferences(t *testing.T) {
 	flag := Config{UnlimitedCPUMemory: true}
-	q := func(lists, quota string) []QueueSpec {
-		return []QueueSpec{{Name: "q", Capability: list(lists), Annotations: quotaOf(quota)}}
+	q := func(lists, quota string) []Queue {
+		return []Queue{{Name: "q", Capability: list(lists), Annotations: quotaOf(quota)}}
 	}
-	qr := []QueueSpec{{Name: "q", Priority: 1}, {Name: "r"}}
+	qr := []Queue{{Name: "q", Priority: 1}, {Name: "r"}}
 	for _, c := range []struct {
 		plugin, says string // what the plugin does, and what it says
 		cfg          Config
-		queues       []QueueSpec
+		queues       []Queue
 		steps        string // the last one asks
 		want         string
 	}{
@@ -48,32 +48,32 @@ func TestUpstreamDifferences(t *testing.T) {
 		{"a task check looks at each alternative alone", "yes", Config{}, q("", `{"A":1}`), "task n2 a@q Inqueue; a0 Pending A|B:1", "Scalar"},
 		{"no promise rule", "yes", Config{}, q("", `{"A":2}`), "view b@q Inqueue A:2\ntask n1 a@q Running/1; a0 Pending A:1", "Scalar"},
 		{"EmptyQueueCapability is never raised", "CPU", Config{}, q("", ""), "job a@q Pending cpu:1", "Empty"},
-		{"realCapability has no min", "0.1", Config{}, []QueueSpec{{Name: "q", Capability: list("cpu=2"), Deserved: list("cpu=20")}}, "view a@q Running; a0 Running@n1 cpu:2\nshare q", "1"},
+		{"realCapability has no min", "0.1", Config{}, []Queue{{Name: "q", Capability: list("cpu=2"), Deserved: list("cpu=20")}}, "view a@q Running; a0 Running@n1 cpu:2\nshare q", "1"},
 		{"node order by presence", "100", Config{}, q("", `{"B":2}`), "score n1 a@q Inqueue; a0 Pending A|B:1", "0"},
-		{"share ties undecided", "0", Config{}, []QueueSpec{{Name: "q"}, {Name: "r"}}, "view a@q Pending, b@r Pending\ncompare q r", "-1"},
-		{"flat queues only", "yes", Config{}, []QueueSpec{{Name: "org", Annotations: quotaOf(`{"A":1}`)}, {Name: "q", Parent: "org", Annotations: quotaOf(`{"A":4}`)}}, "job a@q Pending A:2", "Scalar"},
+		{"share ties undecided", "0", Config{}, []Queue{{Name: "q"}, {Name: "r"}}, "view a@q Pending, b@r Pending\ncompare q r", "-1"},
+		{"flat queues only", "yes", Config{}, []Queue{{Name: "org", Annotations: quotaOf(`{"A":1}`)}, {Name: "q", Parent: "org", Annotations: quotaOf(`{"A":4}`)}}, "job a@q Pending A:2", "Scalar"},
 
 		{"a job with room", "", Config{}, q("cpu=4", `{"A":2}`), "job a@q Pending cpu:4 A:2", "yes"},
 		{"a job without cpu", "", Config{}, q("cpu=4", `{"A":2}`), "view b@q Inqueue cpu:2\njob a@q Pending cpu:3 A:1", "CPU"},
 		{"a job without cards", "", Config{}, q("cpu=4", `{"A":2}`), "view b@q Running/1; b0 Running@n1 A:1\njob a@q Pending A:2", "Scalar"},
-		{"a closed queue", "", Config{}, []QueueSpec{{Name: "q", State: StateClosed, Annotations: quotaOf(`{"A":2}`)}}, "job a@q Pending A:1", "QueueNotOpen"},
+		{"a closed queue", "", Config{}, []Queue{{Name: "q", State: StateClosed, Annotations: quotaOf(`{"A":2}`)}}, "job a@q Pending A:1", "QueueNotOpen"},
 		{"a task with room", "", Config{}, q("", `{"A":2}`), "task n1 a@q Inqueue; a0 Pending A:1", "yes"},
 		{"a task without cards", "", Config{}, q("", `{"A":1}`), "view b@q Running/1; b0 Running@n1 A:1\ntask n1 a@q Inqueue; a0 Pending A:1", "Scalar"},
 		{"elastic amounts are free for jobs", "", Config{}, q("cpu=4", ""), "view b@q Running/1 cpu:1; b0 Running@n1 cpu:3\njob a@q Pending cpu:3", "yes"},
-		{"a share", "", Config{}, []QueueSpec{{Name: "q", Capability: list("cpu=8"), Deserved: list("cpu=4")}}, "view a@q Running/1; a0 Running@n1 cpu:2\nshare q", "0.5"},
+		{"a share", "", Config{}, []Queue{{Name: "q", Capability: list("cpu=8"), Deserved: list("cpu=4")}}, "view a@q Running/1; a0 Running@n1 cpu:2\nshare q", "0.5"},
 	} {
 		t.Run(c.plugin, func(t *testing.T) {
-			m := must(NewMap([]string{"A", "B"}))
-			var queues []Queue
+			m := must(testMap([]string{"A", "B"}))
+			var queues []builtQueue
 			for _, spec := range c.queues {
-				built, _, err := c.cfg.BuildQueue(m, spec)
+				built, _, err := c.cfg.buildQueue(m, spec)
 				queues = append(queues, must(built, err))
 			}
 			nodes := device.Inventory{Nodes: []device.Node{
 				{Name: "n1", CPUMilli: 16_000, Cards: []device.Card{{Name: "A", Resource: "nvidia.com/gpu", Count: 4}}},
 				{Name: "n2", CPUMilli: 16_000, Cards: []device.Card{{Name: "B", Resource: "nvidia.com/gpu", Count: 4}}},
 			}}
-			w := &world{t, must(New(c.cfg, m, nodes.Catalog(), queues))}
+			w := &world{t, must(newBuilt(c.cfg, m, nodes.Catalog(), queues))}
 			got := ""
 			for step := range strings.SplitSeq(c.steps, "\n") {
 				got = w.upstream(step)
@@ -115,7 +115,7 @@ func (w *world) upstream(step string) string {
 			name, cards, _ := strings.Cut(field, "=")
 			nodes[name] = cards
 		}
-		must(w.SetCatalog(cluster(nodes), nil))
+		must(w.SetCatalog(cluster(nodes)))
 	case "job":
 		job := viewOf(rest).Jobs[0]
 		for i := range job.Tasks {

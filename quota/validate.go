@@ -1,9 +1,9 @@
 package quota
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -11,26 +11,43 @@ import (
 	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Validate looks at a tree of queues. The errors are what [New] and [Ledger.SetQueues]
-// refuse. The warnings are of what is legal and probably not meant: amounts above the
-// capability, the parent's, or what the cluster has; a card that no node has; a capability
-// of a resource that carries cards, which limits nothing. The Origin of each is its code,
-// such as deserved-above-capability. catalog may be nil.
-func (c *Config) Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalog Catalog) (errs, warnings field.ErrorList) {
-	isMap(m)
-	faults := faultsOf(queues, m)
-	v := validator{m: m, enforced: c.EnforceGuarantee, at: map[string]int{}, of: map[string]*Queue{}, children: map[string][]*Queue{}}
-	for i := range queues {
-		if q := &queues[i]; badName(q.Name) == nil && v.of[q.Name] == nil && q.sound(m) {
-			// Warnings compare amounts, so only queues with good ones are looked at.
+// refuse. The warnings are of what is legal and probably not meant: an annotation or an entry
+// that can't be read, and what doesn't count; amounts above the capability, the parent's, or
+// what the cluster has; a card that no node has. The Origin of each is its code, such as
+// deserved-above-capability, or that of an [EntryError]. catalog may be nil.
+func (c *Config) Validate(queues []Queue, catalog Catalog) (errs, warnings field.ErrorList) {
+	m, err := newMap(c.Outputs)
+	if err != nil {
+		return field.ErrorList{field.Invalid(field.NewPath("outputs"), fmt.Sprint(c.Outputs), err.Error())}, nil
+	}
+	m, built, notes, f := c.build(m, queues)
+	return f.list, c.warnings(m, built, notes, catalog)
+}
+
+// warnings returns what is legal in queues, and probably not meant.
+func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, notes [][]EntryError, catalog Catalog) field.ErrorList {
+	v := validator{m: m, enforced: c.EnforceGuarantee, at: map[string]int{}, of: map[string]*builtQueue{}, children: map[string][]*builtQueue{}}
+	for i := range built {
+		for _, e := range notes[i] {
+			switch {
+			case e.Field == cardsField && !e.IsNote(): // an error
+			case e.Code == codeIgnoredResource && catalog != nil && len(catalog.CardsFor(corev1.ResourceName(e.Name))) > 0:
+				// That it limits no cards is said below.
+			default:
+				v.entry(i, &built[i], e)
+			}
+		}
+		if q := &built[i]; badName(q.Name) == nil && v.of[q.Name] == nil {
 			v.of[q.Name], v.at[q.Name] = q, i
 		}
 	}
-	for i := range queues {
-		if q := &queues[i]; v.of[q.Name] == q { // its warnings can be understood
+	for i := range built {
+		if q := &built[i]; v.of[q.Name] == q { // its warnings can be understood
 			parent := q.Parent
 			if v.of[parent] == nil {
 				// A queue whose parent isn't there counts as one at the top: that fault is
@@ -46,7 +63,24 @@ func (c *Config) Validate(queues []Queue, m *vectormap.ResourceVectorMap, catalo
 	if catalog != nil {
 		v.cluster(catalog)
 	}
-	return faults.list, v.warnings
+	return v.warnings
+}
+
+// entry warns of an entry, or notes what doesn't count.
+func (v *validator) entry(i int, q *builtQueue, e EntryError) {
+	path := pathOf(i)
+	switch e.Field {
+	case "", listCapability, cardsField:
+		path = path.Child(cmp.Or(e.Field, listCapability))
+	case "guarantee", "deserved":
+		path = path.Child(e.Field)
+	default:
+		path = path.Child("annotations").Key(brief(e.Field))
+	}
+	if e.Name != "" {
+		path = path.Key(brief(oneLine(e.Name)))
+	}
+	v.warnings = append(v.warnings, q.invalid(path, field.OmitValueType{}, "%s", e.detail()).WithOrigin(e.Code))
 }
 
 // faults are what is wrong with queues, each with the error that it is.
@@ -85,25 +119,24 @@ func (e *faultsError) Is(target error) bool {
 	return slices.ContainsFunc(e.is, func(is error) bool { return errors.Is(is, target) })
 }
 
-// faultsOf returns what is wrong with queues: names and parents first, then amounts.
-func faultsOf(queues []Queue, m *vectormap.ResourceVectorMap) (f faults) {
-	f.tree(queues)
-	for i := range queues {
-		f.queue(pathOf(i), &queues[i], m)
-	}
-	return f
-}
-
 func pathOf(i int) *field.Path { return field.NewPath("queues").Index(i) }
 
 // invalid makes a fault of a queue. The detail begins with its name.
 func (q *Queue) invalid(path *field.Path, value any, format string, args ...any) *field.Error {
-	return field.Invalid(path, value, fmt.Sprintf("queue %q: ", brief(q.Name))+fmt.Sprintf(format, args...))
+	return invalid(q.Name, path, value, format, args...)
+}
+
+func (q *builtQueue) invalid(path *field.Path, value any, format string, args ...any) *field.Error {
+	return invalid(q.Name, path, value, format, args...)
+}
+
+func invalid(queue string, path *field.Path, value any, format string, args ...any) *field.Error {
+	return field.Invalid(path, value, fmt.Sprintf("queue %q: ", brief(queue))+fmt.Sprintf(format, args...))
 }
 
 // tree adds what is wrong with names and parents. A queue whose name is bad or there twice
 // is left out: what is said of parents would be said of an unclear one.
-func (f *faults) tree(queues []Queue) {
+func (f *faults) tree(queues []builtQueue) {
 	parent, index := map[string]string{}, map[string]int{}
 	var names []string
 	for i := range queues {
@@ -142,61 +175,6 @@ func (f *faults) tree(queues []Queue) {
 	}
 }
 
-// queue adds the amounts of a queue that no queue can have.
-func (f *faults) queue(path *field.Path, q *Queue, m *vectormap.ResourceVectorMap) {
-	for _, v := range []struct {
-		name   string
-		vector vector.ResourceVector
-
-		unlimited string // how that is written; empty: it can't be
-	}{{"capability", q.Capability, "+Inf"}, {"guarantee", q.Guarantee, ""}, {"deserved", q.Deserved, ""}} {
-		at := path.Child(v.name)
-		if len(v.vector) > m.Len() {
-			f.add(q.invalid(at, len(v.vector), "want at most %d amounts, those of the map: first extend the map, by Ledger.ExtendMap, and give it to SetQueues with the queues", m.Len()), vector.ErrShape)
-			continue
-		}
-		for dim, amount := range v.vector {
-			if v.unlimited != "" && math.IsInf(amount, 1) || amount >= 0 && amount < float64(limitExact) && amount == math.Trunc(amount) {
-				continue
-			}
-			f.add(q.invalid(at.Key(brief(m.Name(dim))), amount, "want %s", wantAmount(m, dim, v.unlimited)), ErrBadAmount)
-		}
-	}
-	for _, dim := range slices.Sorted(maps.Keys(q.denied)) {
-		if at := path.Child("denied").Key(fmt.Sprint(dim)); dim < 0 || dim >= m.Len() {
-			f.add(q.invalid(at, dim, "want dimensions below %d", m.Len()), vector.ErrShape)
-		} else if !utf8.ValidString(q.denied[dim]) {
-			f.add(q.invalid(at, brief(q.denied[dim]), "want UTF-8"), ErrBadName)
-		}
-	}
-	for i, name := range q.ignored {
-		if !utf8.ValidString(string(name)) {
-			f.add(q.invalid(path.Child("ignored").Index(i), brief(string(name)), "want UTF-8"), ErrBadName)
-		}
-	}
-}
-
-// sound reports whether the amounts of a queue are good.
-func (q *Queue) sound(m *vectormap.ResourceVectorMap) bool {
-	var f faults
-	f.queue(nil, q, m)
-	return len(f.list) == 0
-}
-
-// wantAmount is what an amount of a vector must be. unlimited is how that is written,
-// empty where there must be a limit.
-func wantAmount(m *vectormap.ResourceVectorMap, dim int, unlimited string) string {
-	unit := "a whole number"
-	if whole := unitOf(m, dim).whole; whole != "" {
-		unit += " of" + whole
-	}
-	unit += " from 0 to less than 2^53"
-	if unlimited != "" {
-		unit += ", or " + unlimited + " for no limit"
-	}
-	return unit
-}
-
 // cycleFrom walks up from a queue until the top or what was walked before, and
 // returns the cycle that it runs into, if any.
 func cycleFrom(name string, parent map[string]string, walked map[string]bool) []string {
@@ -215,14 +193,14 @@ func cycleFrom(name string, parent map[string]string, walked map[string]bool) []
 type validator struct {
 	m        *vectormap.ResourceVectorMap
 	at       map[string]int // index of the queue
-	of       map[string]*Queue
-	children map[string][]*Queue
+	of       map[string]*builtQueue
+	children map[string][]*builtQueue
 	enforced bool // guarantees are
 	warnings field.ErrorList
 }
 
 // warn warns of an amount of a dimension, which is above another.
-func (v *validator) warn(q *Queue, list string, dim int, amount float64, than string, limit float64, code string) {
+func (v *validator) warn(q *builtQueue, list string, dim int, amount float64, than string, limit float64, code string) {
 	resource, unit := v.unit(dim)
 	v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child(list).Key(brief(resource)), unit.textOf(amount),
 		"above %s, %s", than, unit.textOf(limit)).WithOrigin(code))
@@ -241,7 +219,7 @@ func element(v []float64, dim int) float64 {
 }
 
 // queue warns of one queue against itself, its parent and its children.
-func (v *validator) queue(q *Queue) {
+func (v *validator) queue(q *builtQueue) {
 	for dim := range v.m.Len() {
 		capability, mentioned := element(q.Capability, dim), q.mentions(dim)
 		if guarantee := element(q.Guarantee, dim); mentioned && guarantee > capability {
@@ -258,15 +236,15 @@ func (v *validator) queue(q *Queue) {
 		}
 		// Guarantees of children are taken out of the parent's, and what they deserve is a
 		// part of what it does.
-		v.sums(q, dim, "guarantee", "its children's guarantees", func(q *Queue) vector.ResourceVector { return q.Guarantee })
-		v.sums(q, dim, "deserved", "what its children deserve", func(q *Queue) vector.ResourceVector { return q.Deserved })
+		v.sums(q, dim, "guarantee", "its children's guarantees", func(q *builtQueue) vector.ResourceVector { return q.Guarantee })
+		v.sums(q, dim, "deserved", "what its children deserve", func(q *builtQueue) vector.ResourceVector { return q.Deserved })
 	}
 }
 
 // sums warns of children that come to more than their parent. A parent without a quota, as
 // the root of a plain tree of Volcano is, says nothing of them unless guarantees are
 // enforced.
-func (v *validator) sums(q *Queue, dim int, list, children string, of func(*Queue) vector.ResourceVector) {
+func (v *validator) sums(q *builtQueue, dim int, list, children string, of func(*builtQueue) vector.ResourceVector) {
 	sum := 0.0
 	for _, child := range v.children[q.Name] {
 		sum += element(of(child), dim)
@@ -281,7 +259,7 @@ func (v *validator) sums(q *Queue, dim int, list, children string, of func(*Queu
 }
 
 // hasQuota reports whether anything of a queue's quota was configured.
-func (q *Queue) hasQuota() bool {
+func (q *builtQueue) hasQuota() bool {
 	some := func(amount float64) bool { return amount > 0 }
 	return slices.ContainsFunc(q.Capability, some) || slices.ContainsFunc(q.Guarantee, some) || slices.ContainsFunc(q.Deserved, some) || len(q.denied) > 0
 }
@@ -328,7 +306,7 @@ func (v *validator) cluster(catalog Catalog) {
 
 // claim returns how much of a card a queue may use: what it mentions, or what its
 // children may. Cycles are below no queue at the top, where it starts.
-func (v *validator) claim(q *Queue, dim int) (sum float64) {
+func (v *validator) claim(q *builtQueue, dim int) (sum float64) {
 	if q.mentions(dim) {
 		return element(q.Capability, dim)
 	}

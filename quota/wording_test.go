@@ -99,12 +99,12 @@ func TestKnownCards(t *testing.T) {
 		cards = append(cards, name)
 		inventory.Nodes = append(inventory.Nodes, device.Node{Name: name, Cards: []device.Card{{Name: name, Resource: "nvidia.com/gpu", Count: 1}}})
 	}
-	m, err := NewMap(append(cards, "mine", "Ghost"))
+	m, err := testMap(append(cards, "mine", "Ghost"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask := func(catalog Catalog) string {
-		l, err := New(Config{}, m, catalog, []Queue{q(m, "org", "mine:4"), q(m, "q < org", "mine:4")})
+		l, err := newBuilt(Config{}, m, catalog, []builtQueue{q(m, "org", "mine:4"), q(m, "q < org", "mine:4")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,8 +148,8 @@ func TestAmountsAsWritten(t *testing.T) {
 				t.Errorf("%s, want %s", c.got, c.want)
 			}
 		}
-		_, _, err := w.cfg.BuildQueue(w.m, QueueSpec{Name: "q", Deserved: list("cpu", text)})
-		if want := `quota: bad amount: queue "q": deserved of cpu is ` + text + ": want 0 to less than 2^53 milli-cores"; err == nil || err.Error() != want {
+		_, _, err := w.cfg.buildQueue(w.m, Queue{Name: "q", Deserved: list("cpu", text)})
+		if want := `queues[0].deserved[cpu]: Invalid value: "` + text + `": queue "q": want 0 to less than 2^53 milli-cores`; err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -186,8 +186,8 @@ func jobInvalid(t *testing.T, w *world, job Job) string {
 // TestRefusalTexts: a refusal says why there is no room, and a quota that isn't there, or
 // can't be read, is no quota of 0.
 func TestRefusalTexts(t *testing.T) {
-	annotated := func(name, parent, text string, lists corev1.ResourceList) QueueSpec {
-		return QueueSpec{Name: name, Parent: parent, Annotations: map[string]string{QuotaAnnotation: text}, Capability: lists}
+	annotated := func(name, parent, text string, lists corev1.ResourceList) Queue {
+		return Queue{Name: name, Parent: parent, Annotations: map[string]string{QuotaAnnotation: text}, Capability: lists}
 	}
 	plain := corev1.ResourceList{"cpu": resource.MustParse("4")}
 	const (
@@ -197,7 +197,7 @@ func TestRefusalTexts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		cfg    Config
-		queues []QueueSpec
+		queues []Queue
 		held   string // for another job in queue q
 		used   string // by another job in queue q
 		need   string
@@ -206,102 +206,102 @@ func TestRefusalTexts(t *testing.T) {
 		why    Reason
 	}{
 		{
-			"absent", Config{}, []QueueSpec{annotated("q", "", `{"B":2}`, nil)}, "", "", "A:1",
+			"absent", Config{}, []Queue{annotated("q", "", `{"B":2}`, nil)}, "", "", "A:1",
 			`queue "q": insufficient quota of card A: requested 1 card, queue "q" has no quota of it`, "", ReasonNoQuota,
 		},
 		{
-			"0", Config{}, []QueueSpec{annotated("q", "", `{"A":0}`, nil)}, "", "", "A:1",
+			"0", Config{}, []Queue{annotated("q", "", `{"A":0}`, nil)}, "", "", "A:1",
 			`queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 0 cards, the total would be 1 card`, "", ReasonOverCapacity,
 		},
 		{
-			"absent, of all alternatives", Config{}, []QueueSpec{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
+			"absent, of all alternatives", Config{}, []Queue{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota,
 		},
 		{
-			"absent, of all alternatives that may be mixed", Config{AnyMix: true}, []QueueSpec{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
+			"absent, of all alternatives that may be mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota,
 		},
 		{
-			"absent, and another one full", Config{}, []QueueSpec{annotated("q", "", `{"B":1}`, nil)}, "", "B:1", "A|B:1",
+			"absent, and another one full", Config{}, []Queue{annotated("q", "", `{"B":1}`, nil)}, "", "B:1", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, queue "q" has no quota of A, and the others have no more room`, "", ReasonNoQuota,
 		},
 		{
-			"cpu, absent", Config{}, []QueueSpec{annotated("q", "", `{"A":1}`, nil)}, "", "", "cpu:1 A:1",
+			"cpu, absent", Config{}, []Queue{annotated("q", "", `{"A":1}`, nil)}, "", "", "cpu:1 A:1",
 			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it: write it into the capability, or see Config.MissingUnlimited`, "", ReasonNoQuota,
 		},
 		{
-			"unreadable", Config{}, []QueueSpec{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",
+			"unreadable", Config{}, []Queue{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",
 			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonUnreadableQuota,
 		},
 		{
-			"unreadable above", Config{}, []QueueSpec{annotated("org", "", `{"A":-1}`, nil), annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
+			"unreadable above", Config{}, []Queue{annotated("org", "", `{"A":-1}`, nil), annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
 			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", ReasonUnreadableQuota,
 		},
 		{
-			"unreadable as a whole", Config{}, []QueueSpec{annotated("q", "", `{"A":2`, plain)}, "", "", "A|B:1",
+			"unreadable as a whole", Config{}, []Queue{annotated("q", "", `{"A":2`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is not JSON: unexpected end of JSON input at byte 6` +
 				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
 		{
-			"unreadable as a whole, mixed", Config{AnyMix: true}, []QueueSpec{annotated("q", "", `[]`, plain)}, "", "", "A|B:1",
+			"unreadable as a whole, mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `[]`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is []` +
 				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
 		{
-			"unreadable, and another one full", Config{}, []QueueSpec{annotated("q", "", `{"A":"two","B":1}`, nil)}, "", "B:1", "B|A:1",
+			"unreadable, and another one full", Config{}, []Queue{annotated("q", "", `{"A":"two","B":1}`, nil)}, "", "B:1", "B|A:1",
 			`queue "q": insufficient quota of card B|A: requested 1 card, room on B for 0 cards of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonOverCapacity,
 		},
 		{
-			"unreadable above, and another one held", Config{}, []QueueSpec{annotated("org", "", `{"A":"two","B":2}`, nil), annotated("q", "org", `{"A":2,"B":2}`, nil)}, "B:1", "", "A|B:2",
+			"unreadable above, and another one held", Config{}, []Queue{annotated("org", "", `{"A":"two","B":2}`, nil), annotated("q", "org", `{"A":2,"B":2}`, nil)}, "B:1", "", "A|B:2",
 			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 2 cards, the total would be 3 cards; part of the limit is held for other jobs, or for other items of this one; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonPromised,
 		},
 		{
-			"unreadable, and another one absent", Config{}, []QueueSpec{annotated("q", "", `{"A":1.5,"C":1}`, nil)}, "", "", "B|A:1",
+			"unreadable, and another one absent", Config{}, []Queue{annotated("q", "", `{"A":1.5,"C":1}`, nil)}, "", "", "B|A:1",
 			`queue "q": insufficient quota of card B|A: requested 1 card, queue "q" has no quota of B, and the others have no more room; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonNoQuota,
 		},
 		{
-			"unreadable, mixed", Config{AnyMix: true}, []QueueSpec{annotated("q", "", `{"A":1.5,"B":1}`, nil)}, "", "", "B|A:2",
+			"unreadable, mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `{"A":1.5,"B":1}`, nil)}, "", "", "B|A:2",
 			`queue "q": insufficient quota of card B|A: requested 2 cards, room for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count,
 			`queue "q": insufficient quota of card B|A: requested 2 cards, room on B for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, ReasonOverCapacity,
 		},
 		{
-			"unreadable, and nothing else", Config{}, []QueueSpec{annotated("q", "", `{"A":1.5}`, nil)}, "", "", "A:1",
+			"unreadable, and nothing else", Config{}, []Queue{annotated("q", "", `{"A":1.5}`, nil)}, "", "", "A:1",
 			`queue "q" has no capability that can be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonEmptyQueueCapability,
 		},
 		{
-			"nothing", Config{}, []QueueSpec{annotated("q", "", ``, nil)}, "", "", "A:1",
+			"nothing", Config{}, []Queue{annotated("q", "", ``, nil)}, "", "", "A:1",
 			`queue "q" has no capability: write cpu, memory or a quota of cards`, "", ReasonEmptyQueueCapability,
 		},
 		{
-			"held", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
+			"held", Config{}, []Queue{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
 			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", ReasonPromised,
 		},
 		{
-			"held above", Config{}, []QueueSpec{annotated("org", "", `{"A":4}`, nil), annotated("q", "org", `{"A":6}`, nil)}, "A:3", "", "A:2",
+			"held above", Config{}, []Queue{annotated("org", "", `{"A":4}`, nil), annotated("q", "org", `{"A":6}`, nil)}, "A:3", "", "A:2",
 			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", ReasonPromised,
 		},
 		{
-			"used", Config{}, []QueueSpec{annotated("q", "", `{"A":4}`, nil)}, "", "A:3", "A:2",
+			"used", Config{}, []Queue{annotated("q", "", `{"A":4}`, nil)}, "", "A:3", "A:2",
 			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`, "", ReasonOverCapacity,
 		},
 		{
-			"closed", Config{}, []QueueSpec{{Name: "org", State: StateClosing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
+			"closed", Config{}, []Queue{{Name: "org", State: StateClosing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
 			`queue "q" is not open: queue "org" above it is Closing`, "", ReasonQueueNotOpen,
 		},
 	} {
-		m, err := NewMap([]string{"A", "B", "C"})
+		m, err := testMap([]string{"A", "B", "C"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var queues []Queue
+		var queues []builtQueue
 		for _, spec := range c.queues {
-			queue, _, err := c.cfg.BuildQueue(m, spec)
+			queue, _, err := c.cfg.buildQueue(m, spec)
 			if err != nil {
 				t.Fatal(err)
 			}
 			queues = append(queues, queue)
 		}
-		l, err := New(c.cfg, m, cluster(map[string]string{"n": "A:9 B:9 C:9"}), queues)
+		l, err := newBuilt(c.cfg, m, cluster(map[string]string{"n": "A:9 B:9 C:9"}), queues)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +312,7 @@ func TestRefusalTexts(t *testing.T) {
 		if c.used != "" {
 			w.commit("used", "another", "q", c.used)
 		}
-		again, err := Restore(c.cfg, m, nil, l.Snapshot())
+		again, err := Restore(c.cfg, nil, l.Snapshot())
 		if err != nil {
 			t.Fatal(err)
 		}

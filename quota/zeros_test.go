@@ -6,7 +6,6 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 )
 
 // TestZeros: what is nil or a zero value works, or says in the words of the package
@@ -15,13 +14,13 @@ func TestZeros(t *testing.T) {
 	testkit.Zeros{
 		Prefix: "quota: ",
 		Functions: []any{
-			New, NewMap, ParseAlternatives, ReadQueues, Restore,
+			New, ParseAlternatives, ReadQueues, Restore,
 		},
 		Types: []any{
 			(*Amounts)(nil), (*Answer)(nil), (*Config)(nil), (*EntryError)(nil), (*Event)(nil),
 			(*EventKind)(nil), (*Fits)(nil), (*Item)(nil), (*Job)(nil), (*JobRequest)(nil),
 			(*JobStatus)(nil), (*Keys)(nil), (*Ledger)(nil), (*Min)(nil), (*Phase)(nil), (*Queue)(nil),
-			(*QueueSpec)(nil), (*QueueStatus)(nil), (*Reason)(nil), (*Ref)(nil), (*Refusal)(nil),
+			(*QueueStatus)(nil), (*Reason)(nil), (*Ref)(nil), (*Refusal)(nil),
 			(*Report)(nil), (*Headroom)(nil), (*State)(nil), (*Task)(nil), (*TaskRequest)(nil),
 			(*TaskPhase)(nil), (*UnnamedPolicy)(nil), (*Usage)(nil), (*View)(nil),
 		},
@@ -30,7 +29,6 @@ func TestZeros(t *testing.T) {
 			func() *Ledger { return gpus(t, Config{}, "q", "A:4").Ledger },
 			func() *JobRequest { return gpus(t, Config{}, "q", "A:4").job("j", "q", "A:1") },
 			func() *TaskRequest { return gpus(t, Config{}, "q", "A:4").task("t", "j", "q", "A:1") },
-			func() *vectormap.ResourceVectorMap { return must(NewMap([]string{"A"})) },
 			func() Catalog { return cluster(map[string]string{"n": "A:8"}) },
 			func() *vector.Mask { return vector.NewMask(1) },
 			func() string { return "q" },

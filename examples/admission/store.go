@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"github.com/resvec/resvec/quota"
@@ -51,7 +52,7 @@ type change struct {
 
 // open opens the store in a folder, or makes it there, with the queues of now. The notes are
 // on what doesn't count in the queues, and on limits that are exceeded.
-func open(dir string, specs []quota.QueueSpec, every int) (s *store, notes []string, err error) {
+func open(dir string, queues []quota.Queue, every int) (s *store, notes []string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +60,7 @@ func open(dir string, specs []quota.QueueSpec, every int) (s *store, notes []str
 	if s.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil {
 		return nil, nil, fmt.Errorf("%s: another process may have it: %w", dir, err)
 	}
-	if notes, err = s.restore(specs); err != nil {
+	if notes, err = s.restore(queues); err != nil {
 		return nil, nil, errors.Join(err, s.lock.Close())
 	}
 	go s.run()
@@ -68,21 +69,17 @@ func open(dir string, specs []quota.QueueSpec, every int) (s *store, notes []str
 
 // restore makes the ledger of what is on disk and of the queues. What was replayed was
 // decided under the queues of the snapshot, so those of now come last.
-func (s *store) restore(specs []quota.QueueSpec) (notes []string, err error) {
+func (s *store) restore(queues []quota.Queue) (notes []string, err error) {
 	data, err := os.ReadFile(filepath.Join(s.dir, snapshotName))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		m, err := quota.NewMap(nil)
-		if err != nil {
-			return nil, err
-		}
-		if s.ledger, err = quota.New(config, m, nil, nil); err != nil {
+		if s.ledger, err = quota.New(config, nil, nil); err != nil {
 			return nil, err
 		}
 	case err != nil:
 		return nil, err
 	default:
-		if s.ledger, err = quota.Restore(config, nil, nil, data); err != nil {
+		if s.ledger, err = quota.Restore(config, nil, data); err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(s.dir, snapshotName), err)
 		}
 	}
@@ -93,23 +90,15 @@ func (s *store) restore(specs []quota.QueueSpec) (notes []string, err error) {
 	if torn != "" {
 		notes = append(notes, torn+" was torn by a crash, never answered, and is left out")
 	}
-	m, err := s.ledger.ExtendMap(config.NamedCards(specs))
+	orphans, seq, err := s.ledger.SetQueues(queues)
 	if err != nil {
 		return nil, err
 	}
-	queues := make([]quota.Queue, len(specs))
-	for i, spec := range specs {
-		var faults []quota.EntryError
-		if queues[i], faults, err = config.BuildQueue(m, spec); err != nil {
-			return nil, err
+	_, warnings := config.Validate(queues, nil)
+	for _, warning := range warnings {
+		if !strings.HasSuffix(warning.Origin, "-below-children") { // an oversold tree may be meant
+			notes = append(notes, warning.Error())
 		}
-		for _, fault := range faults {
-			notes = append(notes, fmt.Sprintf("queue %q: %v", spec.Name, fault))
-		}
-	}
-	orphans, seq, err := s.ledger.SetQueues(queues, m)
-	if err != nil {
-		return nil, err
 	}
 	for _, name := range orphans {
 		notes = append(notes, fmt.Sprintf("queue %q is gone, and closed until its last job is released", name))

@@ -15,7 +15,7 @@ import (
 	"github.com/resvec/resvec/quota"
 )
 
-func sampleSpecs(t testing.TB) []quota.QueueSpec {
+func sampleSpecs(t testing.TB) []quota.Queue {
 	t.Helper()
 	specs, err := quota.ReadQueues(sampleQueues)
 	if err != nil {
@@ -81,7 +81,7 @@ func recovered(t testing.TB, dir string) (*quota.Ledger, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := quota.Restore(config, nil, nil, data)
+	l, err := quota.Restore(config, nil, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `queue "vision": quota: volcano.sh/card.quota: entry "T4": the count is "x": want a whole number of cards from 0 to 9007199254740, in digits
+	if want := `queues[1].annotations[volcano.sh/card.quota][T4]: Invalid value: queue "vision": the count is "x": want a whole number of cards from 0 to 9007199254740, in digits
 queue "vision": NVIDIA-A100-SXM4-80GB is over its limit, and admits nothing`; strings.Join(notes, "\n") != want {
 		t.Errorf("notes\n%s\nwant\n%s", strings.Join(notes, "\n"), want)
 	}

@@ -16,7 +16,7 @@ const rushers = 100
 func rush(s *story) {
 	s.say("A rush: team-a may use 10, and %d goroutines want some of it at once", rushers)
 	queue := team("team-a", "", `{"NVIDIA-A100-80GB": 10}`)
-	s.ledger, s.err = newLedger(quota.Config{}, gpus(a100, 4, "node-1", "node-2", "node-3"), []quota.QueueSpec{queue})
+	s.ledger, s.err = newLedger(quota.Config{}, gpus(a100, 4, "node-1", "node-2", "node-3"), []quota.Queue{queue})
 	jobs := make([]*quota.JobRequest, rushers)
 	for i := range jobs {
 		jobs[i] = s.job("team-a", fmt.Sprintf("job-%02d", i), `{"NVIDIA-A100-80GB": 1}`)

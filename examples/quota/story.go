@@ -26,7 +26,7 @@ type story struct {
 func (s *story) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
 // begin makes a ledger over nodes and queues.
-func (s *story) begin(cfg quota.Config, nodes []corev1.Node, queues ...quota.QueueSpec) {
+func (s *story) begin(cfg quota.Config, nodes []corev1.Node, queues ...quota.Queue) {
 	if s.err == nil {
 		cfg.OnEvent = s.event
 		s.ledger, s.err = newLedger(cfg, nodes, queues)
@@ -34,26 +34,18 @@ func (s *story) begin(cfg quota.Config, nodes []corev1.Node, queues ...quota.Que
 }
 
 // newLedger goes the whole way from the objects of a cluster to a ledger.
-func newLedger(cfg quota.Config, nodes []corev1.Node, specs []quota.QueueSpec) (*quota.Ledger, error) {
+func newLedger(cfg quota.Config, nodes []corev1.Node, queues []quota.Queue) (*quota.Ledger, error) {
 	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
 	if err != nil {
 		return nil, err
 	}
-	catalog := inventory.Catalog()
-	m, err := quota.NewMap(slices.Concat(catalog.Cards(), cfg.NamedCards(specs)))
-	if err != nil {
-		return nil, err
-	}
-	queues := make([]quota.Queue, len(specs))
-	for i, spec := range specs {
-		var faults []quota.EntryError
-		if queues[i], faults, err = cfg.BuildQueue(m, spec); err != nil {
-			return nil, err
-		} else if len(faults) > 0 {
-			return nil, faults[0]
+	_, warnings := cfg.Validate(queues, nil)
+	for _, warning := range warnings {
+		if strings.Contains(warning.Field, "annotations") { // an entry that can't be read denies its card
+			return nil, warning
 		}
 	}
-	return quota.New(cfg, m, catalog, queues)
+	return quota.New(cfg, inventory.Catalog(), queues)
 }
 
 // event prints an event of the ledger.
@@ -169,6 +161,6 @@ func pod(cards string, carrier corev1.ResourceName, amount int) *corev1.Pod {
 func quantity(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
 
 // team is a queue that may use cards, below another one unless parent is empty.
-func team(name, parent, cards string) quota.QueueSpec {
-	return quota.QueueSpec{Name: name, Parent: parent, Annotations: map[string]string{quota.QuotaAnnotation: cards}}
+func team(name, parent, cards string) quota.Queue {
+	return quota.Queue{Name: name, Parent: parent, Annotations: map[string]string{quota.QuotaAnnotation: cards}}
 }

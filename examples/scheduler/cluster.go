@@ -117,11 +117,7 @@ func (s *scheduler) updateCards() error {
 		}
 	}
 	catalog := device.Merge(inventories...).Catalog()
-	m, err := s.ledger.ExtendMap(catalog.Cards())
-	if err != nil {
-		return err
-	}
-	_, err = s.ledger.SetCatalog(catalog, m)
+	_, err := s.ledger.SetCatalog(catalog)
 	s.moved, s.cards = err != nil, catalog.Totals().Cards
 	return err
 }

@@ -19,7 +19,7 @@ import (
 // A round is one cycle of all pods that wait. What it needs of pods is read once.
 type round struct {
 	*scheduler
-	tree    *fairshare.Tree // of the ledger's queues, in the columns of its map
+	tree    *fairshare.Tree // of the ledger's queues
 	claim   *fairshare.Claim
 	waiting map[int]waiting // by the numbers that the tree gave them
 
@@ -141,7 +141,10 @@ func (s *scheduler) newRound(pods []*corev1.Pod) (*round, error) {
 	if err := s.updateCards(); err != nil {
 		return nil, err
 	}
-	m := s.ledger.Map()
+	m, err := s.columns()
+	if err != nil {
+		return nil, err
+	}
 	// Card quotas of all queues together may be more than there is: then each gets its part.
 	tree, err := fairshare.NewTree(m.Schema(), m.Len(), fairshare.Options{Scale: true})
 	if err != nil {
@@ -193,7 +196,19 @@ func (r *round) wait(object *corev1.Pod, m *vectormap.ResourceVectorMap) error {
 	return err
 }
 
-// total returns what the nodes have, in the columns of the ledger's map.
+// columns returns the map of a tree: cpu, memory and the cards of the ledger.
+func (s *scheduler) columns() (*vectormap.ResourceVectorMap, error) {
+	var names []string
+	for _, q := range s.queues[:min(1, len(s.queues))] {
+		status, _ := s.ledger.Queue(q.Name) // every queue has them all
+		for _, card := range status.Cards {
+			names = append(names, "card:"+card.Resource)
+		}
+	}
+	return vectormap.New(nil, vectormap.Literal(vectormap.UnitMilli, names...))
+}
+
+// total returns what the nodes have, in the columns of a tree.
 func (s *scheduler) total(m *vectormap.ResourceVectorMap) vector.ResourceVector {
 	total := m.NewVector()
 	has := vector.SumColumns(nil, s.nodes.Allocatable(), nil)
@@ -207,7 +222,7 @@ func (s *scheduler) total(m *vectormap.ResourceVectorMap) vector.ResourceVector 
 }
 
 // fill writes the queues of a ledger, parents first, and what each has into a tree of fair
-// shares over the ledger's map. Credits stay out of it: nodes have none to share.
+// shares. Credits stay out of it: nodes have none to share.
 func fill(tree *fairshare.Tree, m *vectormap.ResourceVectorMap, ledger *quota.Ledger, queues []quota.Queue) error {
 	isParent := map[string]bool{}
 	for _, q := range queues {

@@ -49,7 +49,7 @@ transformations:
 - {input: nvidia.com/gpu, strategy: Retain, outputs: {example.com/credits: 100}}
 - {input: koordinator.sh/gpu, strategy: Replace, outputs: {example.com/credits: 1}}
 `,
-	queues: []quota.QueueSpec{{
+	queues: []quota.Queue{{
 		Name:  "research",
 		Cards: map[string]int64{"NVIDIA-A100-SXM4-80GB": 5, "Tesla-T4-SHARED": 4},
 		Capability: corev1.ResourceList{
@@ -224,7 +224,7 @@ func shareGPUs(w io.Writer) error {
 	const card = "NVIDIA-A100-SXM4-80GB"
 	teams := config{rules: operator.rules, typical: operator.typical}
 	for _, name := range []string{"vision", "speech"} {
-		teams.queues = append(teams.queues, quota.QueueSpec{Name: name, Cards: map[string]int64{card: 4}, Capability: corev1.ResourceList{
+		teams.queues = append(teams.queues, quota.Queue{Name: name, Cards: map[string]int64{card: 4}, Capability: corev1.ResourceList{
 			"cpu": resource.MustParse("64"), "memory": resource.MustParse("256Gi"), "example.com/credits": resource.MustParse("400"),
 		}})
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/scoring"
@@ -16,7 +14,7 @@ import (
 // A config is what an operator writes.
 type config struct {
 	rules   string // of the transformation
-	queues  []quota.QueueSpec
+	queues  []quota.Queue
 	typical []gpu.TypicalPod // what pods with GPUs are like
 }
 
@@ -24,7 +22,8 @@ type config struct {
 // process before; nil: there was none.
 func newScheduler(cfg config, snapshot []byte) (s *scheduler, err error) {
 	s = &scheduler{known: map[string]*node{}, pods: map[types.UID]*pod{}}
-	if s.ledger, s.queues, err = openLedger(cfg, snapshot); err != nil {
+	s.queues = cfg.queues
+	if s.ledger, err = openLedger(cfg, snapshot); err != nil {
 		return nil, err
 	}
 	if s.resources, err = vectormap.New(nil, vectormap.NoFold()); err != nil {
@@ -59,44 +58,25 @@ func (s *scheduler) compile() error {
 	return nil
 }
 
-// openLedger returns the queues and their ledger. They are limited in cpu, memory and cards,
+// openLedger returns the ledger of the queues. They are limited in cpu, memory and cards,
 // and in what the transformation makes of requests.
-func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, queues []quota.Queue, err error) {
+func openLedger(cfg config, snapshot []byte) (ledger *quota.Ledger, err error) {
 	rules, _, err := transform.Parse([]byte(cfg.rules), transform.ShapeAuto)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var how quota.Config
 	if how.Transformation, err = transform.Compile(rules, transform.Options{}); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var m *vectormap.ResourceVectorMap
-	if snapshot != nil {
-		ledger, err = quota.Restore(how, nil, nil, snapshot)
-	} else if m, err = quota.NewMap(nil, how.Transformation.Outputs()...); err == nil {
-		ledger, err = quota.New(how, m, nil, nil)
+	how.Outputs = how.Transformation.Outputs()
+	if snapshot == nil {
+		return quota.New(how, nil, cfg.queues)
 	}
-	if err != nil {
-		return nil, nil, err
+	if ledger, err = quota.Restore(how, nil, snapshot); err == nil {
+		_, _, err = ledger.SetQueues(cfg.queues)
 	}
-	m, err = ledger.ExtendMap(how.NamedCards(cfg.queues))
-	if err != nil {
-		return nil, nil, err
-	}
-	queues = make([]quota.Queue, len(cfg.queues))
-	for i, spec := range cfg.queues {
-		var faults []quota.EntryError
-		if queues[i], faults, err = how.BuildQueue(m, spec); err != nil {
-			return nil, nil, err
-		}
-		for _, fault := range faults {
-			if !fault.IsNote() {
-				return nil, nil, fmt.Errorf("queue %s: %w", spec.Name, fault)
-			}
-		}
-	}
-	_, _, err = ledger.SetQueues(queues, m)
-	return ledger, queues, err
+	return ledger, err
 }
 
 // resume is for after a restart, when all nodes and bound pods have been seen. objects are

@@ -18,24 +18,15 @@ import (
 // ledger makes a ledger over 8 cards of each name, with a quota of each queue.
 func ledger(t testing.TB, cards []string, quotas map[string]string) *quota.Ledger {
 	t.Helper()
-	m, err := quota.NewMap(cards)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cfg quota.Config
 	var queues []quota.Queue
 	for name, text := range quotas {
-		queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{Name: name, Annotations: map[string]string{quota.QuotaAnnotation: text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		queues = append(queues, queue)
+		queues = append(queues, quota.Queue{Name: name, Annotations: map[string]string{quota.QuotaAnnotation: text}})
 	}
 	node := device.Node{Name: "n"}
 	for _, card := range cards {
 		node.Cards = append(node.Cards, device.Card{Name: card, Resource: "nvidia.com/gpu", Count: 8})
 	}
-	l, err := quota.New(cfg, m, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues)
+	l, err := quota.New(quota.Config{}, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,22 +316,13 @@ func BenchmarkCollect(b *testing.B) {
 
 // TestOutputs: outputs are in whole units, whatever their queue is limited in.
 func TestOutputs(t *testing.T) {
-	m, err := quota.NewMap(nil, "example.com/credits")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cfg quota.Config
 	var queues []quota.Queue
 	for name, capability := range map[string]corev1.ResourceList{
 		"free": nil, "q": {"example.com/credits": resource.MustParse("10")},
 	} {
-		queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{Name: name, Capability: capability, Deserved: capability})
-		if err != nil {
-			t.Fatal(err)
-		}
-		queues = append(queues, queue)
+		queues = append(queues, quota.Queue{Name: name, Capability: capability, Deserved: capability})
 	}
-	l, err := quota.New(cfg, m, nil, queues)
+	l, err := quota.New(quota.Config{Outputs: []corev1.ResourceName{"example.com/credits"}}, nil, queues)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,18 +11,9 @@ import (
 
 // A queue that may use five cards and has promised four of them.
 func Example() {
-	m, err := quota.NewMap([]string{"A100"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var cfg quota.Config
-	queue, _, err := cfg.BuildQueue(m, quota.QueueSpec{
+	ledger, err := quota.New(quota.Config{}, nil, []quota.Queue{{
 		Name: "team-a", Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 5}`},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ledger, err := quota.New(cfg, m, nil, []quota.Queue{queue})
+	}})
 	if err != nil {
 		log.Fatal(err)
 	}

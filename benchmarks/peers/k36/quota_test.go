@@ -1,6 +1,7 @@
 package k36
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,7 +44,6 @@ type quotaTree struct {
 	nodes    []quotaNode
 	queues   []int // the indices of the queues
 	snapshot *scheduler.Snapshot
-	m        *vectormap.ResourceVectorMap
 	ledger   *quota.Ledger
 }
 
@@ -118,24 +117,30 @@ func (x *quotaTree) limits() []quota.Queue {
 	}
 	for i := range x.nodes {
 		n := &x.nodes[i]
-		q := quota.Queue{Name: n.name, Capability: x.m.NewVector(), Guarantee: x.m.NewVector()}
+		q := quota.Queue{Name: n.name, Cards: map[string]int64{}, Capability: corev1.ResourceList{}, Guarantee: corev1.ResourceList{}}
+		guarantees := map[string]int64{}
 		limit := sums[i]
 		if n.parent >= 0 {
 			q.Parent = x.nodes[n.parent].name
 			limit = addUp(slices.Clone(limit), n.borrowing)
 		}
 		for j := range quotaNames {
-			dimension, scale := x.dimension(j)
-			q.Capability[dimension] = float64(limit[j]) * scale
-			if limit[j] == unlimited {
-				q.Capability[dimension] = math.Inf(1)
-			} else if limit[j] == 0 {
-				q.Deny(dimension)
-			}
+			guarantee := int64(0)
 			if n.guarantee != nil {
-				q.Guarantee[dimension] = float64(n.guarantee[j]) * scale
+				guarantee = n.guarantee[j]
+			}
+			switch name := quotaNames[j]; name {
+			case corev1.ResourceCPU, corev1.ResourceMemory:
+				q.Capability[name], q.Guarantee[name] = amount(name, limit[j]), amount(name, guarantee)
+			default:
+				q.Cards[string(name)], guarantees[string(name)] = limit[j], guarantee
 			}
 		}
+		text, err := json.Marshal(guarantees)
+		if err != nil {
+			panic(err)
+		}
+		q.Annotations = map[string]string{guaranteeKey: string(text)}
 		queues[i] = q
 	}
 	return queues
@@ -155,21 +160,8 @@ func addUp(sums, amounts []int64) []int64 {
 	return sums
 }
 
-// dimension returns the dimension of a resource in the ledger, and how many of its
-// units one of Kueue's is.
-func (x *quotaTree) dimension(j int) (int, float64) {
-	switch quotaNames[j] {
-	case corev1.ResourceCPU:
-		return vectormap.CPU, 1
-	case corev1.ResourceMemory:
-		return vectormap.Memory, 1
-	}
-	dimension, ok := x.m.Index("card:" + string(quotaNames[j]))
-	if !ok {
-		panic(quotaNames[j])
-	}
-	return dimension, 1000
-}
+// guaranteeKey is the annotation of guaranteed cards.
+const guaranteeKey = "guarantee"
 
 // endless is a cluster that has more of everything than any quota says.
 type endless struct{}
@@ -204,10 +196,8 @@ func newQuotaTree(t testing.TB, nodes []quotaNode, cfg quota.Config) *quotaTree 
 	}
 	x.snapshot = x.newSnapshot(t)
 	var err error
-	if x.m, err = quota.NewMap(cards()); err != nil {
-		t.Fatal(err)
-	}
-	if x.ledger, err = quota.New(cfg, x.m, endless{}, x.limits()); err != nil {
+	cfg.Keys.Guarantee = guaranteeKey
+	if x.ledger, err = quota.New(cfg, endless{}, x.limits()); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -347,7 +337,7 @@ func (x *quotaTree) change(t testing.TB, r peer.Random, live []*job) {
 	for _, j := range live {
 		x.queue(j.queue).AddUsage(j.usage)
 	}
-	if _, _, err := x.ledger.SetQueues(x.limits(), nil); err != nil {
+	if _, _, err := x.ledger.SetQueues(x.limits()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -366,10 +356,13 @@ func (x *quotaTree) compareRoom(t testing.TB, id string) error {
 		}
 		for j, name := range quotaNames {
 			want := x.queue(i).Available(resources.FlavorResource{Flavor: flavor, Resource: name}).Int64()
-			_, scale := x.dimension(j)
+			scale := int64(1)
+			if j >= firstCard {
+				scale = 1000
+			}
 			got := fits.Room[j].Room
 			if got != quota.Unlimited {
-				got = max(got, 0) / int64(scale)
+				got = max(got, 0) / scale
 			}
 			if want != got {
 				return fmt.Errorf("%s of %s: Kueue %d, ours %+v\n%s", name, x.nodes[x.queues[i]].name, want, fits.Room[j], x)

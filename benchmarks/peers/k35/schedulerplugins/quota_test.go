@@ -66,23 +66,12 @@ func newBoth(t testing.TB, teams []team) *both {
 			sum[d] += x
 		}
 	}
-	m, err := quota.NewMap([]string{"GPU"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	card, _ := m.Index("card:GPU")
-	index := [3]int{vectormap.CPU, vectormap.Memory, card}
 	// A limit of 0 is meant.
 	limit := func(q *quota.Queue, most amounts, unlimited bool) {
-		q.Capability = m.NewVector()
-		most[2] *= 1000
-		for d, x := range most {
-			if q.Capability[index[d]] = float64(x); x == 0 {
-				q.Deny(index[d])
-			}
-		}
+		q.Capability = most.list(2)
+		q.Cards = map[string]int64{"GPU": most[2]}
 		if unlimited {
-			q.Capability[card] = math.Inf(1)
+			q.Cards["GPU"] = quota.Unlimited
 		}
 	}
 	queues := make([]quota.Queue, 1+len(teams))
@@ -93,7 +82,7 @@ func newBoth(t testing.TB, teams []team) *both {
 		limit(&queues[1+i], team.most, team.anyGPUs)
 	}
 	inventory := device.Inventory{Nodes: []device.Node{{Name: "node", Cards: []device.Card{{Name: "GPU", Resource: gpu, Count: 8}}}}}
-	ledger, err := quota.New(quota.Config{}, m, inventory.Catalog(), queues)
+	ledger, err := quota.New(quota.Config{}, inventory.Catalog(), queues)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,15 +59,6 @@ func newTree(nodes []treeNode) (*tree, error) {
 	t := &tree{nodes: nodes}
 	mapping := objects.NewAppQueueMapping()
 	cards := []string{"Card-A", "Card-B"}
-	m, err := quota.NewMap(cards)
-	if err != nil {
-		return nil, err
-	}
-	index := []int{vectormap.CPU, vectormap.Memory}
-	for _, card := range cards {
-		i, _ := m.Index("card:" + card)
-		index = append(index, i)
-	}
 	inventory := device.Inventory{Nodes: []device.Node{{Name: "node", Cards: []device.Card{
 		{Name: "Card-A", Resource: "gpu.example/a", Count: 1 << 20}, {Name: "Card-B", Resource: "gpu.example/b", Count: 1 << 20},
 	}}}}
@@ -103,29 +94,30 @@ func newTree(nodes []treeNode) (*tree, error) {
 			t.leaves = append(t.leaves, i)
 		}
 
-		// Ours: what isn't limited is +Inf in a leaf, and 0 in a parent. A 0 that is
-		// meant is denied.
-		our := quota.Queue{Name: node.name, Capability: m.NewVector()}
+		// Ours: what isn't limited is not mentioned in a parent, and unlimited in a leaf.
+		our := quota.Queue{Name: node.name, Cards: map[string]int64{}, Capability: corev1.ResourceList{}}
 		if node.parent >= 0 {
 			our.Parent = nodes[node.parent].name
 		}
 		for d := range dimensions {
 			most, limited := node.limits[d]
-			if d >= 2 {
-				most *= perCard
+			if !limited && !node.leaf {
+				continue
+			} else if !limited {
+				most = quota.Unlimited
 			}
-			switch {
-			case limited && most == 0:
-				our.Deny(index[d])
-			case limited:
-				our.Capability[index[d]] = float64(most)
-			case node.leaf:
-				our.Capability[index[d]] = math.Inf(1)
+			switch d {
+			case 0:
+				our.Capability[corev1.ResourceCPU] = *resource.NewMilliQuantity(most, resource.DecimalSI)
+			case 1:
+				our.Capability[corev1.ResourceMemory] = *resource.NewQuantity(most, resource.BinarySI)
+			default:
+				our.Cards[cards[d-2]] = most
 			}
 		}
 		ours = append(ours, our)
 	}
-	t.ledger, err = quota.New(quota.Config{MissingUnlimited: true}, m, inventory.Catalog(), ours)
+	t.ledger, err = quota.New(quota.Config{MissingUnlimited: true}, inventory.Catalog(), ours)
 	return t, err
 }
 

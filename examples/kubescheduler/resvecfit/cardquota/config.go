@@ -1,8 +1,10 @@
 package cardquota
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/vectormap"
@@ -130,18 +132,7 @@ func (c *Config) Validate(path *field.Path) field.ErrorList {
 
 // account returns the ledger of the queues, without cards of nodes.
 func (c *Config) account() (*quota.Ledger, error) {
-	cfg, specs := c.ledger(), c.specs()
-	m, err := quota.NewMap(cfg.NamedCards(specs))
-	if err != nil {
-		return nil, err
-	}
-	queues := make([]quota.Queue, len(specs))
-	for i, spec := range specs {
-		if queues[i], _, err = cfg.BuildQueue(m, spec); err != nil {
-			return nil, field.Invalid(field.NewPath("queues").Index(i), field.OmitValueType{}, err.Error())
-		}
-	}
-	return quota.New(cfg, m, nil, queues)
+	return quota.New(c.ledger(), nil, c.specs())
 }
 
 func (q *Queue) validate(path *field.Path) field.ErrorList {
@@ -155,15 +146,19 @@ func (q *Queue) validate(path *field.Path) field.ErrorList {
 			faults = append(faults, field.Invalid(at, quantity.String(), "must not be negative"))
 		}
 	}
-	return append(faults, vectormap.Faults(path.Child("cards"), quota.QueueSpec{Cards: q.Cards}.CheckCards())...)
+	errs, _ := new(quota.Config).Validate([]quota.Queue{{Name: cmp.Or(q.Name, "unnamed"), Cards: q.Cards}}, nil)
+	for _, err := range errs {
+		err.Field = path.String() + strings.TrimPrefix(err.Field, "queues[0]")
+	}
+	return append(faults, errs...)
 }
 
 // specs returns the queues as the ledger wants them described.
-func (c *Config) specs() []quota.QueueSpec {
-	specs := make([]quota.QueueSpec, len(c.Queues))
+func (c *Config) specs() []quota.Queue {
+	specs := make([]quota.Queue, len(c.Queues))
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		specs[i] = quota.QueueSpec{Name: q.Name, Parent: q.Parent, Capability: q.Capability, Cards: q.Cards}
+		specs[i] = quota.Queue{Name: q.Name, Parent: q.Parent, Capability: q.Capability, Cards: q.Cards}
 	}
 	return specs
 }

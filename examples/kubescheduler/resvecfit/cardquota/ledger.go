@@ -204,11 +204,7 @@ func (l *Ledger) discover() error {
 		return err
 	}
 	cards := inventory.Catalog()
-	m, err := l.account.ExtendMap(cards.Cards())
-	if err != nil {
-		return err
-	}
-	if _, err := l.account.SetCatalog(cards, m); err != nil {
+	if _, err := l.account.SetCatalog(cards); err != nil {
 		return err
 	}
 	same := slices.Equal(l.cards.Cards(), cards.Cards()) // else other pods may be of other cards, too

@@ -684,7 +684,7 @@ func TestValidate(t *testing.T) {
 		{"queues: [{name: a}, {name: a}, {cards: {x: 1}}]", []string{`q.queues[1].name: Duplicate value: "a"`, "q.queues[2].name: Required value"}},
 		{"queues: [{name: a, parent: x}]\ndefaultQueue: z", []string{`q.queues[0].parent: Not found: "x"`, `q.defaultQueue: Not found: "z"`}},
 		{"queues: [{name: a}, {name: b, parent: a}]\ndefaultQueue: a", []string{`q.defaultQueue: Invalid value: "a"`}},
-		{"queues: [{name: a, cards: {H100: -1, x|y: 2}}]", []string{`q.queues[0].cards[H100]: Invalid value: -1: want a whole number of cards from 0 to 9007199254740, in digits`, `q.queues[0].cards[x|y]: Invalid value: "x|y": a quota is of one card, not of alternatives: write an entry for each card`}},
+		{"queues: [{name: a, cards: {H100: -1, x|y: 2}}]", []string{`q.queues[0].cards[H100]: Invalid value: -1: queue "a": want a whole number of cards from 0 to 9007199254740, in digits`, `q.queues[0].cards[x|y]: Invalid value: "x|y": queue "a": a quota is of one card, not of alternatives: write an entry for each card`}},
 		{`queues: [{name: a, capability: {cpu: "-1", nvidia.com/gpu: 1, memory: -2}}]`, []string{`q.queues[0].capability[cpu]: Invalid value: "-1"`, `q.queues[0].capability[memory]: Invalid value: "-2"`, `q.queues[0].capability[nvidia.com/gpu]: Unsupported value`}},
 		{"queues: [{name: a b}]", []string{`q.queues[0].name: Invalid value: "a b"`}},
 		{"queues: [{name: a, parent: b}, {name: b, parent: a}]", []string{`q.queues[0].parent: Invalid value: "b": queue "a": queues are parents of each other in a cycle: a, b`}},

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ func amounts(m *vectormap.ResourceVectorMap, v []float64) string {
 }
 
 func TestBuildQueue(t *testing.T) {
-	m, err := NewMap([]string{"A", "B", "H200", "RX7900", "V100"})
+	m, err := testMap([]string{"A", "B", "H200", "RX7900", "V100"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,73 +42,69 @@ func TestBuildQueue(t *testing.T) {
 	for _, c := range []struct {
 		name                            string
 		keys                            Keys
-		spec                            QueueSpec
+		spec                            Queue
 		capability, guarantee, deserved string
 		faults                          string
 	}{
 		{
 			name:       "one annotation othersLack all three",
-			spec:       QueueSpec{Annotations: quota(`{"V100":2,"RX7900":1,"H200":3}`), Capability: list("cpu=20 memory=40Gi"), Deserved: list("cpu=10"), Guarantee: list("cpu=5 memory=10Gi")},
+			spec:       Queue{Annotations: quota(`{"V100":2,"RX7900":1,"H200":3}`), Capability: list("cpu=20 memory=40Gi"), Deserved: list("cpu=10"), Guarantee: list("cpu=5 memory=10Gi")},
 			capability: fmt.Sprintf("cpu 20000, memory %v, H200 3000, RX7900 1000, V100 2000", float64(40*gi)),
 			guarantee:  fmt.Sprintf("cpu 5000, memory %v, H200 3000, RX7900 1000, V100 2000", float64(10*gi)),
 			deserved:   "cpu 10000, H200 3000, RX7900 1000, V100 2000",
 		},
 		{
 			name:       "no annotation",
-			spec:       QueueSpec{Capability: list("cpu=4 memory=8Gi")},
+			spec:       Queue{Capability: list("cpu=4 memory=8Gi")},
 			capability: fmt.Sprintf("cpu 4000, memory %v", float64(8*gi)),
 		},
 		{
 			name:       "keys of their own",
 			keys:       Keys{Deserved: "d", Guarantee: "g"},
-			spec:       QueueSpec{Annotations: map[string]string{QuotaAnnotation: `{"A":4}`, "d": `{"A":2,"B":"x"}`}},
+			spec:       Queue{Annotations: map[string]string{QuotaAnnotation: `{"A":4}`, "d": `{"A":2,"B":"x"}`}},
 			capability: "A 4000", deserved: "A 2000", faults: "[B WrongType]",
 		},
 		{
 			name: "other entries of the lists",
-			spec: QueueSpec{Capability: list("nvidia.com/gpu=8 pods=5 cpu=1")}, capability: "cpu 1000",
+			spec: Queue{Capability: list("nvidia.com/gpu=8 pods=5 cpu=1")}, capability: "cpu 1000",
 			faults: "[nvidia.com/gpu IgnoredResource, pods IgnoredResource]",
 		},
 		{
 			name:       "cards in the place of the annotation",
-			spec:       QueueSpec{Annotations: quota(`{"A":4,"B":"x"}`), Cards: map[string]int64{"A": 1, " H200": 2}},
+			spec:       Queue{Annotations: quota(`{"A":4,"B":"x"}`), Cards: map[string]int64{"A": 1, " H200": 2}},
 			capability: "A 1000, H200 2000", guarantee: "A 1000, H200 2000", deserved: "A 1000, H200 2000",
 		},
 		{
 			name:       "cards with other annotations",
 			keys:       Keys{Deserved: "d"},
-			spec:       QueueSpec{Annotations: map[string]string{"d": `{"B":1}`}, Cards: map[string]int64{"A": 3}},
+			spec:       Queue{Annotations: map[string]string{"d": `{"B":1}`}, Cards: map[string]int64{"A": 3}},
 			capability: "A 3000", guarantee: "A 3000", deserved: "B 1000",
 		},
 		{
-			name: "no cards", spec: QueueSpec{Annotations: quota(`{"A":4}`), Cards: map[string]int64{}},
+			name: "no cards", spec: Queue{Annotations: quota(`{"A":4}`), Cards: map[string]int64{}},
 		},
 		{
-			name: "bad cards", spec: QueueSpec{Cards: map[string]int64{"A": 2, "B": -1, "": 1, "A|B": 1}},
-			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[EmptyName, A|B AlternativesInQuota, B Negative]",
-		},
-		{
-			name: "no limit of one card", spec: QueueSpec{Cards: map[string]int64{"A": 2, "B": Unlimited, "V100": maxCards + 1}},
+			name: "no limit of one card", spec: Queue{Cards: map[string]int64{"A": 2, "B": Unlimited, "V100": maxCards + 1}},
 			capability: "A 2000, B +Inf, V100 +Inf", guarantee: "A 2000", deserved: "A 2000", faults: "[B Unlimited, V100 Unlimited]",
 		},
 		{
-			name: "no limit in the annotation", spec: QueueSpec{Annotations: quota(`{"A":9223372036854775807,"B":99999999999999999999,"V100":9007199254740}`)},
+			name: "no limit in the annotation", spec: Queue{Annotations: quota(`{"A":9223372036854775807,"B":99999999999999999999,"V100":9007199254740}`)},
 			capability: "A +Inf, B +Inf, V100 9.00719925474e+15", guarantee: "V100 9.00719925474e+15", deserved: "V100 9.00719925474e+15", faults: "[A Unlimited, B Unlimited]",
 		},
 		{
 			name:       "no limit is nothing to deserve",
 			keys:       Keys{Deserved: "d"},
-			spec:       QueueSpec{Annotations: map[string]string{QuotaAnnotation: `{"A":9223372036854775807}`, "d": `{"A":9223372036854775807}`}},
+			spec:       Queue{Annotations: map[string]string{QuotaAnnotation: `{"A":9223372036854775807}`, "d": `{"A":9223372036854775807}`}},
 			capability: "A +Inf", faults: "[A Unlimited, A TooLarge]",
 		},
 		{
-			name: "a bad entry drops itself", spec: QueueSpec{Annotations: quota(`{"A":2,"B":2.5}`)},
+			name: "a bad entry drops itself", spec: Queue{Annotations: quota(`{"A":2,"B":2.5}`)},
 			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[B NotInteger]",
 		},
 	} {
 		cfg := Config{Keys: c.keys}
 		c.spec.Name = "q"
-		q, faults, err := cfg.BuildQueue(m, c.spec)
+		q, faults, err := cfg.buildQueue(m, c.spec)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -129,36 +124,10 @@ func TestBuildQueue(t *testing.T) {
 	}
 }
 
-// TestCheckCards: the faults are those of BuildQueue, and the names those of the map.
-func TestCheckCards(t *testing.T) {
-	cards := map[string]int64{"A": 2, "B": -1, "a|b": 1, "U": Unlimited}
-	err := QueueSpec{Cards: cards}.CheckCards()
-	want := `[[B]: Invalid value: -1: want a whole number of cards from 0 to 9007199254740, in digits, ` +
-		`[a|b]: Invalid value: "a|b": a quota is of one card, not of alternatives: write an entry for each card]`
-	if err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
-	if faults := (QueueSpec{}).CheckCards(); faults != nil {
-		t.Error(faults)
-	}
-	var cfg Config
-	specs := []QueueSpec{{Cards: cards}, {Cards: map[string]int64{"C": 0}, Annotations: map[string]string{QuotaAnnotation: `{"D":1}`}}}
-	if got, want := cfg.NamedCards(specs), []string{"A", "B", "C", "U"}; !slices.Equal(got, want) {
-		t.Errorf("cards %q, want %q", got, want)
-	}
-	m, err := NewMap([]string{"A"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := cfg.BuildQueue(m, QueueSpec{Name: "q", Cards: map[string]int64{"C": 1}}); !errors.Is(err, ErrUnknownDimension) {
-		t.Error(err)
-	}
-}
-
 // TestDenied checks that a fault opens nothing, also where what isn't mentioned
 // is unlimited.
 func TestDenied(t *testing.T) {
-	m, _ := NewMap([]string{"A", "B"})
+	m, _ := testMap([]string{"A", "B"})
 	var cfg Config
 	for text, want := range map[string]string{
 		`{"A":4}`:         "A 4000 B inf",
@@ -169,11 +138,11 @@ func TestDenied(t *testing.T) {
 		`{"":4}`:          "A inf B inf",
 		`{"A|B":4}`:       "A inf B inf",
 	} {
-		q, _, err := cfg.BuildQueue(m, QueueSpec{Name: "org", Annotations: map[string]string{QuotaAnnotation: text}})
+		q, _, err := cfg.buildQueue(m, Queue{Name: "org", Annotations: map[string]string{QuotaAnnotation: text}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := New(cfg, m, nil, []Queue{q, {Name: "x", Parent: "org"}})
+		l, err := newBuilt(cfg, m, nil, []builtQueue{q, {Name: "x", Parent: "org"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,59 +164,36 @@ func TestDenied(t *testing.T) {
 // all queues make a map, and the queue can be built.
 func TestVerbatimNames(t *testing.T) {
 	cfg := Config{FailToZero: true}
-	spec := QueueSpec{Name: "q", Annotations: quotaOf(`{"":1,"A":2," ":3,"A|B":4,"\ud800":5,"C":-1}`)}
-	m, err := NewMap(cfg.NamedCards([]QueueSpec{spec}))
+	spec := Queue{Name: "q", Annotations: quotaOf(`{"":1,"A":2," ":3,"A|B":4,"\ud800":5,"C":-1}`)}
+	m, err := testMap(cfg.namedCards([]Queue{spec}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, faults, err := cfg.BuildQueue(m, spec)
+	q, faults, err := cfg.buildQueue(m, spec)
 	if want := []EntryError{{Code: codeEmptyName, Field: QuotaAnnotation}, {Name: "C", Code: codeNegative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
 		t.Fatal(faults, err)
 	}
-	l, err := New(cfg, m, nil, []Queue{q})
+	l, err := newBuilt(cfg, m, nil, []builtQueue{q})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Restore(cfg, m, nil, l.Snapshot())
+	again, err := Restore(cfg, nil, l.Snapshot())
 	if err != nil || string(again.Snapshot()) != string(l.Snapshot()) {
 		t.Errorf("restored otherwise: %v", err)
 	}
 }
 
-func TestBuildQueueErrors(t *testing.T) {
-	m, _ := NewMap([]string{"A"})
-	var cfg Config
-	for _, c := range []struct {
-		spec QueueSpec
-		want error
-		text string
-	}{
-		{QueueSpec{}, ErrBadName, "queue"},
-		{QueueSpec{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"Z":1}`}}, ErrUnknownDimension, `"Z"`},
-		{QueueSpec{Name: "q", Capability: list("cpu=-1")}, ErrBadAmount, `queue "q": capability of cpu is -1`},
-		{QueueSpec{Name: "q", Deserved: list("memory=9Pi")}, ErrBadAmount, `queue "q": deserved of memory is 9Pi`},
-	} {
-		_, _, err := cfg.BuildQueue(m, c.spec)
-		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%+v: %v", c.spec, err)
-		}
-	}
-	if got := cfg.NamedCards([]QueueSpec{{Annotations: map[string]string{QuotaAnnotation: `{"B":1,"A":2}`}}, {}}); !slices.Equal(got, []string{"A", "B"}) {
-		t.Errorf("cards %v", got)
-	}
-}
-
 func TestValidate(t *testing.T) {
-	m, _ := NewMap([]string{"A", "B"})
-	queue := func(name, capability, guarantee string) Queue {
+	m, _ := testMap([]string{"A", "B"})
+	queue := func(name, capability, guarantee string) builtQueue {
 		x := q(m, name, capability)
 		x.Guarantee, _ = vectorOf(m, guarantee)
 		return x
 	}
-	l1, l2 := Queue{Name: "l1", Parent: "l2"}, Queue{Name: "l2", Parent: "l1"}
+	l1, l2 := builtQueue{Name: "l1", Parent: "l2"}, builtQueue{Name: "l2", Parent: "l1"}
 	b := queue("b", "B:3", "B:4")
 	b.ignored = []corev1.ResourceName{"nvidia.com/gpu", "pods"}
-	errs, warnings := new(Config).Validate([]Queue{
+	errs, warnings := new(Config).validateBuilt([]builtQueue{
 		queue("p", "A:4", "A:1"), queue("c1 < p", "A:6", "A:1"), queue("c2 < p", "A:1", "A:1"),
 		queue("c2 < p", "A:1", ""), queue("n < nope", "", ""), l1, l2, b, {},
 	}, m, cluster(map[string]string{"n": "A:3"}))
@@ -279,7 +225,7 @@ func TestValidate(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("warnings\n%s", strings.Join(got, "\n"))
 	}
-	if _, err := New(Config{}, m, nil, []Queue{l1, l2}); err == nil {
+	if _, err := newBuilt(Config{}, m, nil, []builtQueue{l1, l2}); err == nil {
 		t.Error("a cycle was taken")
 	}
 }
@@ -288,7 +234,7 @@ func TestValidate(t *testing.T) {
 // and nothing else; a 0 that is meant stays one, also from a list, from an annotation,
 // and in a snapshot.
 func TestForgottenDimensions(t *testing.T) {
-	m := must(NewMap([]string{"A", "B"}))
+	m := must(testMap([]string{"A", "B"}))
 	a, _ := cardIndex(m, "A")
 	b, _ := cardIndex(m, "B")
 	hand := m.NewVector()
@@ -296,27 +242,27 @@ func TestForgottenDimensions(t *testing.T) {
 	leaf := q(m, "x < org", "cpu:9 A:9 B:9")
 	for _, c := range []struct {
 		name string
-		org  Queue
+		org  builtQueue
 		want [3]string // a job's cpu, A and B
 	}{
-		{"by hand", Queue{Name: "org", Capability: hand}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
-		{"a short vector", Queue{Name: "org", Capability: hand[:a]}, [3]string{"yes", "yes", "yes"}},
-		{"a 0 that is meant", Queue{Name: "org", Capability: hand, denied: map[int]string{b: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"}},
-		{"denied and limited", Queue{Name: "org", Capability: hand, denied: map[int]string{a: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
+		{"by hand", builtQueue{Name: "org", Capability: hand}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
+		{"a short vector", builtQueue{Name: "org", Capability: hand[:a]}, [3]string{"yes", "yes", "yes"}},
+		{"a 0 that is meant", builtQueue{Name: "org", Capability: hand, denied: map[int]string{b: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"}},
+		{"denied and limited", builtQueue{Name: "org", Capability: hand, denied: map[int]string{a: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
 		{
-			"described", second(new(Config).BuildQueue(m, QueueSpec{Name: "org", Capability: list("cpu=0"), Annotations: quotaOf(`{"A":2,"B":0}`)})),
+			"described", second(new(Config).buildQueue(m, Queue{Name: "org", Capability: list("cpu=0"), Annotations: quotaOf(`{"A":2,"B":0}`)})),
 			[3]string{"CPU 0 of 0 at org", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"},
 		},
 	} {
-		l := must(New(Config{}, m, cluster(map[string]string{"n": "A:9 B:9"}), []Queue{c.org, leaf}))
+		l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:9 B:9"}), []builtQueue{c.org, leaf}))
 		for range 2 {
 			w := &world{t, l}
 			if got := [3]string{w.probe("x", "cpu:3"), w.probe("x", "A:3"), w.probe("x", "B:3")}; got != c.want {
 				t.Errorf("%s: %q, want %q", c.name, got, c.want)
 			}
-			l = must(Restore(Config{}, m, nil, l.Snapshot()))
+			l = must(Restore(Config{}, nil, l.Snapshot()))
 		}
 	}
 }
 
-func second(q Queue, _ []EntryError, err error) Queue { return must(q, err) }
+func second(q builtQueue, _ []EntryError, err error) builtQueue { return must(q, err) }

@@ -1,0 +1,363 @@
+package quota
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/resvec/resvec/internal/quantity"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// builtQueue is a [Queue] with its amounts by dimension. What a short vector doesn't have
+// counts as 0.
+type builtQueue struct {
+	Name     string
+	Parent   string
+	Priority int32
+	State    State
+
+	Capability vector.ResourceVector // +Inf is unlimited; a 0 says nothing, unless it is denied
+	Guarantee  vector.ResourceVector
+	Deserved   vector.ResourceVector
+
+	// denied has dimensions whose 0 is a limit. An empty text: it is meant. Another says what
+	// is wrong with the entry; refusals repeat it, and the card doesn't count as configured.
+	denied     map[int]string
+	unreadable string                // what is wrong with the quota as a whole: it denies every card, also those that come later
+	ignored    []corev1.ResourceName // of the capability, what doesn't count; Validate warns of what carries cards
+}
+
+// denyUnreadable denies the cards of a map that an unreadable quota may have had: a fault
+// must not open what a good entry would have limited.
+func (q *builtQueue) denyUnreadable(m *vectormap.ResourceVectorMap) {
+	if q.unreadable == "" {
+		return
+	}
+	for dim, name := range m.All() {
+		_, isCard := cardOf(m, dim, name)
+		if _, denied := q.denied[dim]; isCard && !denied {
+			q.denied[dim] = q.unreadable
+		}
+	}
+}
+
+// build makes queues by the dimensions of a map, which it extends by the cards that they
+// name. notes has what is wrong with entries, and what doesn't count, by queue. The faults
+// are those of names and parents first, then those of amounts.
+func (c *Config) build(m *vectormap.ResourceVectorMap, queues []Queue) (wide *vectormap.ResourceVectorMap, built []builtQueue, notes [][]EntryError, f faults) {
+	texts := make([]map[string]quotaText, len(queues))
+	named := map[string]bool{}
+	for i := range queues {
+		texts[i] = c.read(&queues[i])
+		for _, e := range texts[i] {
+			e.names(named)
+		}
+	}
+	wide, err := extendMap(m, sorted(named))
+	if err != nil {
+		panic("quota: a card has no dimension") // their names are good
+	}
+	built, notes = make([]builtQueue, len(queues)), make([][]EntryError, len(queues))
+	var amounts faults
+	for i := range queues {
+		b := queueBuilder{m: wide, of: &queues[i], path: pathOf(i), config: c, texts: texts[i], faults: &amounts}
+		built[i] = b.build()
+		notes[i] = b.notes
+	}
+	f.tree(built)
+	f.list, f.is = append(f.list, amounts.list...), append(f.is, amounts.is...)
+	return wide, built, notes, f
+}
+
+// quotaText is what an annotation of a queue has, or what is in its place.
+type quotaText struct {
+	counts []Item
+	faults []EntryError
+}
+
+// names adds the cards that are named, also those of entries with faults, so that refusals
+// can say what is wrong.
+func (t *quotaText) names(to map[string]bool) {
+	for _, fault := range t.faults {
+		if fault.Name != "" && badName(fault.Name) == nil && fault.Code != codeAlternativesInQuota {
+			to[fault.Name] = true
+		}
+	}
+	for _, count := range t.counts {
+		if name := count.Alternatives[0]; name != "" { // of a parser that takes everything
+			to[name] = true
+		}
+	}
+}
+
+// quotaKey is the annotation that a queue's Cards take the place of.
+func (c *Config) quotaKey() string { return cmp.Or(c.Keys.Quota, QuotaAnnotation) }
+
+// cardsField is where faults of [Queue.Cards] are.
+const cardsField = "cards"
+
+// read reads the annotations of a queue, by key. One may be of all three vectors.
+func (c *Config) read(q *Queue) map[string]quotaText {
+	read := map[string]quotaText{}
+	for _, key := range [...]string{c.quotaKey(), c.Keys.Guarantee, c.Keys.Deserved} {
+		if _, again := read[key]; again || key == "" {
+			continue
+		}
+		e, where := quotaText{}, key
+		// Cards replace the quota annotation alone. Deserved and guarantee may have their own.
+		if q.Cards != nil && key == c.quotaKey() {
+			where = cardsField
+			e.counts, e.faults = parseCards(q.Cards)
+		} else {
+			e.counts, e.faults = c.ParseQuota(q.Annotations[key])
+		}
+		for i := range e.faults {
+			e.faults[i].Field = where
+			// No limit is something to say of a capability, and of an annotation that is one, too.
+			if e.faults[i].Code == codeUnlimited && key != c.quotaKey() {
+				e.faults[i].Code = codeTooLarge
+			}
+		}
+		read[key] = e
+	}
+	return read
+}
+
+// parseCards is ParseQuota for cards that are no text. They become one: so the rules are
+// those of the annotation.
+func parseCards(cards map[string]int64) ([]Item, []EntryError) {
+	text, err := json.Marshal(cards)
+	if err != nil {
+		panic(err) // a map of numbers always has a form in JSON
+	}
+	return parseQuota(string(text), false)
+}
+
+// queueBuilder makes the vectors of one queue. Three of them may come of one annotation and
+// name the same resources: each note is there once.
+type queueBuilder struct {
+	m      *vectormap.ResourceVectorMap
+	of     *Queue
+	path   *field.Path
+	config *Config
+	texts  map[string]quotaText
+	faults *faults
+	notes  []EntryError
+	noted  map[EntryError]bool
+	said   map[string]bool // annotations whose faults are notes already
+}
+
+// listCapability is the field of notes on the list of capabilities.
+const listCapability = "capability"
+
+func (b *queueBuilder) build() builtQueue {
+	b.noted, b.said = map[EntryError]bool{}, map[string]bool{}
+	q := builtQueue{Name: b.of.Name, Parent: b.of.Parent, Priority: b.of.Priority, State: b.of.State.known()}
+	b.checkCards()
+	main := b.config.quotaKey()
+	var mentioned map[int]bool
+	var faults []EntryError
+	q.Capability, mentioned, faults = b.vector(listCapability, b.of.Capability, main)
+	q.deny(b.m, faults)
+	// Where the vector has 0 only this keeps a 0 that was written apart from one that wasn't.
+	for dim := range mentioned {
+		if q.Capability[dim] == 0 {
+			q.denied[dim] = ""
+		}
+	}
+	q.Guarantee, _, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.Keys.Guarantee, main))
+	q.Deserved, _, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.Keys.Deserved, main))
+	q.ignored = ignored(b.m, b.of.Capability)
+	return q
+}
+
+// checkCards makes faults of what is wrong with Cards: these a caller lists, unlike an
+// annotation, which a tenant writes.
+func (b *queueBuilder) checkCards() {
+	at := b.path.Child(cardsField)
+	for _, name := range sorted(b.of.Cards) {
+		path := at.Key(brief(name))
+		if badName(name) != nil {
+			b.faults.add(b.of.invalid(path, brief(name), "want the name of a card"), ErrBadName)
+			continue
+		}
+		_, faults := parseCards(map[string]int64{name: b.of.Cards[name]})
+		for _, fault := range faults {
+			switch {
+			case fault.IsNote():
+			case fault.Code == codeNegative:
+				b.faults.add(b.of.invalid(path, b.of.Cards[name], wantCount), ErrBadAmount)
+			default:
+				b.faults.add(b.of.invalid(path, brief(name), "%s", fault.detail()), ErrBadName)
+			}
+		}
+	}
+	for _, fault := range b.texts[b.config.quotaKey()].faults {
+		if fault.Field == cardsField && fault.Code == codeDuplicate { // by space around a name
+			b.faults.add(field.Duplicate(at.Key(brief(fault.Name)), brief(fault.Name)), ErrBadName)
+		}
+	}
+}
+
+// ignored returns the names of a list that quotas don't use, sorted.
+func ignored(m *vectormap.ResourceVectorMap, list corev1.ResourceList) (names []corev1.ResourceName) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if _, is := outputIndex(m, name); !is && name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// vector makes one vector of a list and an annotation. mentioned has the dimensions with a
+// good entry, faults what is wrong with the others of the annotation.
+func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, faults []EntryError) {
+	v, mentioned = b.m.NewVector(), map[int]bool{}
+	for _, name := range ignored(b.m, list) {
+		b.note(EntryError{Name: string(name), Code: codeIgnoredResource})
+		if badName(string(name)) != nil {
+			b.faults.add(b.of.invalid(b.path.Child(what).Key(brief(string(name))), brief(string(name)), "want the name of a resource"), ErrBadName)
+		}
+	}
+	// Cpu and memory are capacities: rounded down, as the map rounds what nodes have.
+	for dim, text := range dimNames {
+		name := corev1.ResourceName(text)
+		quantity, ok := list[name]
+		if !ok {
+			continue
+		}
+		mentioned[dim] = true
+		if v[dim] = b.unlimited(what, name, quantity, [...]int64{dimCPU: limitExact/1000 + 1, dimMemory: limitExact}[dim]); v[dim] > 0 {
+			continue
+		}
+		part, err := b.m.CapacityVector(nil, corev1.ResourceList{name: quantity}, nil)
+		if err != nil || part[dim] >= float64(limitExact) {
+			b.fault(what, name, quantity, wantPlain(dim))
+			continue
+		}
+		v[dim] = part[dim]
+		b.rounded(what, name, quantity, [...]resource.Scale{dimCPU: resource.Milli, dimMemory: 0}[dim], int64(part[dim]), plainUnits[dim])
+	}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		dim, is := outputIndex(b.m, name)
+		if !is {
+			continue
+		}
+		if v[dim] = b.unlimited(what, name, list[name], limitExact); v[dim] > 0 {
+			mentioned[dim] = true
+			continue
+		}
+		amount, ok := wholeBelow(list[name])
+		if !ok {
+			b.fault(what, name, list[name], "0 to less than 2^53")
+			continue
+		}
+		v[dim], mentioned[dim] = float64(amount), true
+		b.rounded(what, name, list[name], 0, amount, unitOfOutput(name).plural())
+	}
+	faults = slices.Clone(b.texts[key].faults)
+	for _, count := range b.texts[key].counts {
+		dim, ok := cardIndex(b.m, count.Alternatives[0])
+		switch {
+		case !ok: // of a parser that takes everything
+			faults = append(faults, EntryError{Code: codeEmptyName, Field: key})
+		case count.Milli == Unlimited && what == listCapability:
+			v[dim], mentioned[dim] = math.Inf(1), true
+		case count.Milli == Unlimited: // it can't be kept free, nor deserved
+		case !exact(count.Milli): // of a parser that takes everything
+			faults = append(faults, outOfRange(key, count.Alternatives[0], count.Milli))
+		default:
+			v[dim], mentioned[dim] = float64(count.Milli), true
+		}
+	}
+	if !b.said[key] {
+		b.said[key] = true
+		b.notes = append(b.notes, faults...)
+	}
+	return v, mentioned, faults
+}
+
+// fault adds an amount that no queue can have.
+func (b *queueBuilder) fault(what string, name corev1.ResourceName, q resource.Quantity, want string) {
+	b.faults.add(b.of.invalid(b.path.Child(what).Key(brief(string(name))), brief(quantity.Text(q)), "want %s", want), ErrBadAmount)
+}
+
+// unlimited returns +Inf for a capability of at least an amount, which is more than a ledger
+// counts: whoever writes so much means that there is no limit. It returns 0 for others.
+func (b *queueBuilder) unlimited(what string, name corev1.ResourceName, q resource.Quantity, least int64) float64 {
+	bounded := quantity.Bounded(q)
+	if what != listCapability || bounded.CmpInt64(least) < 0 {
+		return 0
+	}
+	b.note(EntryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
+	return math.Inf(1)
+}
+
+// rounded notes a quantity that isn't whole in the unit that it is counted in.
+func (b *queueBuilder) rounded(what string, name corev1.ResourceName, q resource.Quantity, scale resource.Scale, amount int64, unit string) {
+	if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
+		b.note(EntryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit)})
+	}
+}
+
+// note adds a note on a resource, once for all three lists.
+func (b *queueBuilder) note(e EntryError) {
+	if !b.noted[e] {
+		b.noted[e] = true
+		b.notes = append(b.notes, e)
+	}
+}
+
+// wholeBelow returns a quantity, rounded down to whole units; false if no ledger can hold
+// it.
+func wholeBelow(q resource.Quantity) (int64, bool) {
+	q = quantity.Bounded(q)
+	if q.Sign() < 0 || q.CmpInt64(limitExact) >= 0 {
+		return 0, false
+	}
+	whole := q.Value() // rounded up
+	if q.CmpInt64(whole) < 0 {
+		whole--
+	}
+	return whole, exact(whole)
+}
+
+// outOfRange is what is wrong with a count that a parser has taken, in milli-cards.
+func outOfRange(where, name string, milli int64) EntryError {
+	e := EntryError{Name: name, Code: codeTooLarge, Field: where, Value: strconv.FormatInt(milli/1000, 10)}
+	if milli < 0 {
+		e.Code = codeNegative
+	}
+	if milli == Unlimited || milli == -Unlimited {
+		e.Value += " or beyond"
+	}
+	return e
+}
+
+// deny denies the cards whose entries can't be used, and says why. The first fault counts.
+func (q *builtQueue) deny(m *vectormap.ResourceVectorMap, faults []EntryError) {
+	q.denied = map[int]string{}
+	for _, fault := range faults {
+		dim, isCard := cardIndex(m, fault.Name)
+		_, twice := q.denied[dim]
+		switch {
+		case fault.IsNote() || isCard && twice:
+		case isCard:
+			q.denied[dim] = strings.ToValidUTF8(fault.text(), "\uFFFD")
+		// A fault of a card without a dimension, or of no card, has nothing to deny.
+		case fault.Name == "" && fault.Code != codeEmptyName && q.unreadable == "":
+			q.unreadable = strings.ToValidUTF8(fault.text(), "\uFFFD")
+		}
+	}
+	q.denyUnreadable(m)
+}
