@@ -17,7 +17,7 @@ import (
 // dra are the objects of dynamic resource allocation, by name or namespace/name.
 type dra struct {
 	classes   map[string]*resourcev1.DeviceClass
-	claims    map[string]resourcev1.ResourceClaimSpec
+	claims    map[string]*resourcev1.ResourceClaim
 	templates map[string]resourcev1.ResourceClaimSpec
 	slices    []*resourcev1.ResourceSlice
 }
@@ -127,11 +127,15 @@ func (s *snapshot) countClaims(d *dra) error {
 	if err != nil {
 		return err
 	}
-	var devices []*device.Device
+	allocated := d.allocated()
+	var devices []*device.Device // that no claim has by its status
 	on := make(map[string][]int) // node to its devices
 	for i := range inventory.Nodes {
 		n := &inventory.Nodes[i]
 		for k := range n.Devices {
+			if allocated[n.Name+"/"+n.Devices[k].Name] {
+				continue
+			}
 			on[n.Name] = append(on[n.Name], len(devices))
 			devices = append(devices, &n.Devices[k])
 		}
@@ -209,16 +213,18 @@ func (d *dra) requests(pods []pod) map[*corev1.Pod]map[criterion]int64 {
 	users := make(map[string]int) // of claims by name
 	for _, p := range pods {
 		for _, claim := range p.Spec.ResourceClaims {
-			if claim.ResourceClaimName != nil {
-				users[p.Namespace+"/"+*claim.ResourceClaimName]++
-			}
+			users[claimName(p.Pod, claim)]++
 		}
 	}
 	requests := make(map[*corev1.Pod]map[criterion]int64)
 	for _, p := range pods {
 		sum := make(map[criterion]int64)
 		p.Spec.ResourceClaims = slices.DeleteFunc(p.Spec.ResourceClaims, func(claim corev1.PodResourceClaim) bool {
-			counts, ok := d.read(p.Namespace, claim, users)
+			name := claimName(p.Pod, claim)
+			if object := d.claims[name]; object != nil && object.Status.Allocation != nil {
+				return p.Spec.NodeName != "" // it has its devices; who waits with them is bound to their node
+			}
+			counts, ok := d.read(p.Namespace, claim, name, users)
 			for c, n := range counts {
 				sum[c] += n
 			}
@@ -231,16 +237,52 @@ func (d *dra) requests(pods []pod) map[*corev1.Pod]map[criterion]int64 {
 	return requests
 }
 
-// read returns how many devices a claim requests by which criteria; ok is false where it
-// says more than this program understands, or several pods share it.
-func (d *dra) read(namespace string, claim corev1.PodResourceClaim, users map[string]int) (counts map[criterion]int64, ok bool) {
-	var spec resourcev1.ResourceClaimSpec
-	switch {
-	case claim.ResourceClaimName != nil:
-		key := namespace + "/" + *claim.ResourceClaimName
-		if spec, ok = d.claims[key]; users[key] > 1 {
-			return nil, false
+// claimName returns the ResourceClaim that a pod has for a claim, by namespace/name; "" where
+// it was not made yet.
+func claimName(p *corev1.Pod, claim corev1.PodResourceClaim) string {
+	name := claim.ResourceClaimName
+	for _, status := range p.Status.ResourceClaimStatuses {
+		if status.Name == claim.Name && name == nil {
+			name = status.ResourceClaimName
 		}
+	}
+	if name == nil {
+		return ""
+	}
+	return p.Namespace + "/" + *name
+}
+
+// allocated returns the devices that claims have by their status, as node/device.
+func (d *dra) allocated() map[string]bool {
+	nodes := make(map[string]string) // of pools
+	for _, s := range d.slices {
+		if s.Spec.Driver == driver && s.Spec.NodeName != nil {
+			nodes[s.Spec.Pool.Name] = *s.Spec.NodeName
+		}
+	}
+	devices := make(map[string]bool)
+	for _, claim := range d.claims {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for _, r := range claim.Status.Allocation.Devices.Results {
+			if r.Driver == driver && (r.AdminAccess == nil || !*r.AdminAccess) {
+				devices[nodes[r.Pool]+"/"+r.Device] = true
+			}
+		}
+	}
+	return devices
+}
+
+// read returns how many devices a claim of a name requests by which criteria; ok is false where
+// it says more than this program understands, or several pods share it.
+func (d *dra) read(namespace string, claim corev1.PodResourceClaim, name string, users map[string]int) (counts map[criterion]int64, ok bool) {
+	var spec resourcev1.ResourceClaimSpec
+	switch object := d.claims[name]; {
+	case object != nil && users[name] > 1:
+		return nil, false
+	case object != nil:
+		spec, ok = object.Spec, true
 	case claim.ResourceClaimTemplateName != nil:
 		spec, ok = d.templates[namespace+"/"+*claim.ResourceClaimTemplateName]
 	}
@@ -319,7 +361,7 @@ func (d *dra) addDRA(kind, key string, decode func(into any, another func() any)
 	case "ResourceClaim":
 		x := new(resourcev1.ResourceClaim)
 		if err = decode(x, func() any { return new(resourcev1.ResourceClaim) }); err == nil {
-			put(&d.claims, key, x.Spec)
+			put(&d.claims, key, x)
 		}
 	case "ResourceClaimTemplate":
 		x := new(resourcev1.ResourceClaimTemplate)

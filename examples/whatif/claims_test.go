@@ -77,6 +77,34 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// What claims have by their status nobody else gets, whatever they ask for; a pod that has a
+// claim with devices waits for that node; and where nothing says what a pod that runs has, that
+// is said.
+func TestAllocatedClaims(t *testing.T) {
+	claim := func(name, device string) string {
+		return fmt.Sprintf("- {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: %s}, spec: {devices: {requests: [{name: r, firstAvailable: [{name: f, deviceClassName: gpu.nvidia.com}]}]}}, "+
+			"status: {allocation: {devices: {results: [{request: r, driver: gpu.nvidia.com, pool: a, device: %s}]}}}}\n", name, device)
+	}
+	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 64, pods: 99", "")+
+		sliceYAML("a", gpuYAML("gpu-0", "NVIDIA A100"), gpuYAML("gpu-1", "NVIDIA A100"), gpuYAML("gpu-2", "NVIDIA A100"))+
+		templateYAML("gpu", "deviceClassName: gpu.nvidia.com")+
+		claim("made", "gpu-0")+claim("own", "gpu-2")+
+		"- {apiVersion: v1, kind: Pod, metadata: {name: runs}, spec: {nodeName: a, resourceClaims: [{name: c, resourceClaimTemplateName: gone}]}, status: {resourceClaimStatuses: [{name: c, resourceClaimName: made}]}}\n"+
+		podYAML("unknown", "cpu: 1", "nodeName: a, "+claimOf("gone"))+
+		podYAML("waits", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: own}]")+
+		podYAML("p-1", "cpu: 1", claimOf("gpu"))+podYAML("p-2", "cpu: 1", claimOf("gpu")))
+	o, err := c.simulate(nil, vector.TieLowest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(o.rows), "[0 0 -1]"; got != want {
+		t.Errorf("rows %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(c.remarks()), "[{resourceClaims [default/waits]} {resourceClaims of pods that run, in no status [default/unknown]}]"; got != want {
+		t.Errorf("not looked at: %s, want %s", got, want)
+	}
+}
+
 // Of random claims that overlap in any way, what a node gets are devices for all of them at
 // once, and a pod that is left out finds no device that others leave: by trying all.
 func TestClaimsTogether(t *testing.T) {

@@ -34,7 +34,7 @@ var constraints = []constraint{
 	{"topologySpreadConstraints", func(p *corev1.Pod) bool { return len(p.Spec.TopologySpreadConstraints) > 0 }},
 	{"host ports", func(p *corev1.Pod) bool { return hasHostPort(p) }},
 	{"volumes that bind to nodes", func(p *corev1.Pod) bool { return slices.ContainsFunc(p.Spec.Volumes, isBound) }},
-	{"resourceClaims", func(p *corev1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }},
+	{"resourceClaims", hasClaims},
 	{"nominatedNodeName", func(p *corev1.Pod) bool { return p.Status.NominatedNodeName != "" }},
 	{"priorityClassName, but no priority: 0 is taken", func(p *corev1.Pod) bool {
 		return p.Spec.PriorityClassName != "" && p.Spec.Priority == nil
@@ -62,8 +62,11 @@ func (c *cluster) remarks() (remarks []remark) {
 		note(k.name, c.queue, k.has)
 	}
 	note("podAntiAffinity of pods that run", c.running, hasAntiAffinity)
+	note("resourceClaims of pods that run, in no status", c.running, hasClaims)
 	return remarks
 }
+
+func hasClaims(p *corev1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }
 
 func hasAntiAffinity(p *corev1.Pod) bool {
 	return p.Spec.Affinity != nil && p.Spec.Affinity.PodAntiAffinity != nil
