@@ -41,7 +41,7 @@ playground: ## a control plane on this machine with the plugin, until Ctrl-C
 	GOWORK=off go -C examples/kubescheduler run ./cmd/playground -pods 50
 
 peers: ## this library against other projects' code, 100,000 random cases for each function: make peers SEED=7 for others
-	for module in benchmarks/peers/*/; do GOWORK=off RESVEC_SEED=$(SEED) go -C $$module test -count 1 -timeout 1h -p 1 ./... || exit; done
+	for module in benchmarks/peers/*/; do GOTOOLCHAIN=auto GOWORK=off RESVEC_SEED=$(SEED) go -C $$module test -count 1 -timeout 1h -p 1 ./... || exit; done
 
 bench: ## measures, and rewrites this CPU's sections of docs/benchmarks.md and docs/performance.md
 	{ go test -run '^$$' -bench '^Benchmark(Scoring|Transform|DeviceScore)?Ratio$$' -benchtime 20x -timeout 1h ./benchmarks && go test -run '^$$' -bench '^Benchmark(Scenario|ScoreCache)Ratio$$' -benchtime 8x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Nodes|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -tables docs/benchmarks.md -summary docs/performance.md
@@ -54,4 +54,4 @@ bench-kubescheduler: ## the tables of docs/performance.md about kube-scheduler
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'TopK' -benchtime 100x -timeout 1h .
 
 bench-peers: ## measures other projects' code, and writes docs/peers.md
-	for module in benchmarks/peers/*/; do { GOWORK=off go -C $$module test -run '^$$' -bench . -benchtime 20x -timeout 2h -p 1 ./... || echo FAIL; } | go run ./benchmarks/internal/peer/page "$$(basename $$module)" docs/peers.md || exit; done
+	for module in benchmarks/peers/*/; do { GOTOOLCHAIN=auto GOWORK=off go -C $$module test -run '^$$' -bench . -benchtime 20x -timeout 2h -p 1 ./... || echo FAIL; } | go run ./benchmarks/internal/peer/page "$$(basename $$module)" docs/peers.md || exit; done

@@ -59,7 +59,7 @@ func TestConfiguration(t *testing.T) {
 }
 
 // TestReadme: the README's configuration packs by GPUs, and keeps cpu jobs away from them;
-// its other arguments are read.
+// with its other arguments a scheduler runs.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -84,7 +84,10 @@ func TestReadme(t *testing.T) {
 			t.Errorf("the README has no %q", more)
 		}
 		arguments, _, _ := strings.Cut(configuration, "      scoring:\n")
-		simulate(t, arguments+"      "+more+"\n", nil)
+		sim := simulate(t, arguments+"      "+more+"\n", nil, emptyZone("a", 2)...)
+		sim.run(t)
+		sim.create(t, aPod("pod", 0, "cpu=2"))
+		eventually(t, "a pod is placed with "+more, func() bool { return sim.pods(t)["pod"] != "" })
 	}
 }
 

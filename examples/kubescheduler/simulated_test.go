@@ -115,13 +115,13 @@ func bind(client *fake.Clientset) clienttesting.ReactionFunc {
 	}
 }
 
-// registry has the plugin, with a ledger where one is given, and idle.
+// registry has the plugin, with a ledger where one is given, and those of the tests.
 func registry(ledger resvecfit.Ledger) frameworkruntime.Registry {
 	factory := resvecfit.New
 	if ledger != nil {
 		factory = resvecfit.Factory(ledger)
 	}
-	return frameworkruntime.Registry{resvecfit.Name: factory, resvecfit.BalancedName: resvecfit.NewBalanced, idle{}.Name(): newIdle}
+	return frameworkruntime.Registry{resvecfit.Name: factory, resvecfit.BalancedName: resvecfit.NewBalanced, idle{}.Name(): newIdle, "Packing": newPacking}
 }
 
 func start(ctx context.Context, t testing.TB, factory informers.SharedInformerFactory, sched *scheduler.Scheduler) {

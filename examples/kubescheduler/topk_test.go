@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -13,6 +16,8 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/resvec/resvec/examples/kubescheduler/resvecfit"
 )
 
 // wishes are what pods ask the other plugins that score for.
@@ -44,6 +49,9 @@ var wishes = []struct {
 // points in the mean of all decisions and at most; and the same for the default
 // percentageOfNodesToScore. A decision is scored by all default plugins on all nodes. The
 // best node gets the pod. An iteration is one decision.
+//
+// It also counts in how many decisions a bound proves that the 100 nodes with the best
+// scores are enough: no other node can win, whatever the other plugins may give it.
 func BenchmarkTopK(b *testing.B) {
 	choosers := []competitor{{"sampled", example(b, "visitPercent: 0") + "\npercentageOfNodesToScore: 0\n"}}
 	for _, k := range []int{20, 50, 100, 200, 500} {
@@ -58,13 +66,16 @@ func BenchmarkTopK(b *testing.B) {
 				sims[i] = mixed(b, c.configuration)
 			}
 			r := rand.New(rand.NewPCG(3, 4))
-			n := 0
+			n, proved := 0, 0
 			for b.Loop() {
 				info := arriving(b, n, shapes[n%2].amounts)
 				n++
 				info.Pod.Labels = map[string]string{"app": "web"}
 				wish.wish(info.Pod)
-				best, totals := all.totals(ctx, b, info.Pod, r)
+				best, totals, own := all.totals(ctx, b, info.Pod, r)
+				if all.isBound(own, totals, 100) {
+					proved++
+				}
 				for i, sim := range sims {
 					profile := sim.update(ctx, b)
 					result, err := sim.SchedulePod(ctx, profile, framework.NewCycleState(), info)
@@ -84,6 +95,7 @@ func BenchmarkTopK(b *testing.B) {
 				}
 			}
 			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(100*float64(proved)/float64(n), "bound-%")
 			for i, c := range choosers {
 				b.ReportMetric(100*float64(losses[i].worse)/float64(n), c.name+"-%")
 				b.ReportMetric(float64(losses[i].sum)/float64(n), c.name+"-mean")
@@ -142,9 +154,30 @@ func mixed(b *testing.B, configuration string) *simulation {
 	return sim
 }
 
-// totals returns the total scores of all nodes that fit, and one of those with the best,
-// as random as the scheduler's.
-func (s *simulation) totals(ctx context.Context, b *testing.B, pod *corev1.Pod, r *rand.Rand) (best string, totals map[string]int64) {
+// isBound reports whether no node but the k with the best scores of the plugin can have the
+// best total: the greatest score of the others, with all that the other plugins may give,
+// is no more than the best total among the k.
+func (s *simulation) isBound(own, totals map[string]int64, k int) bool {
+	names := slices.SortedFunc(maps.Keys(own), func(x, y string) int { return cmp.Compare(own[y], own[x]) })
+	if len(names) <= k {
+		return true
+	}
+	var others int64
+	for _, plugin := range s.Profiles["default-scheduler"].ListPlugins().Score.Enabled {
+		if plugin.Name != resvecfit.Name {
+			others += fwk.MaxScore * int64(plugin.Weight)
+		}
+	}
+	var most int64
+	for _, name := range names[:k] {
+		most = max(most, totals[name])
+	}
+	return own[names[k]]+others <= most
+}
+
+// totals returns the total scores of all nodes that fit and what of each is the plugin's
+// own, and one of those with the best total, as random as the scheduler's.
+func (s *simulation) totals(ctx context.Context, b *testing.B, pod *corev1.Pod, r *rand.Rand) (best string, totals, own map[string]int64) {
 	b.Helper()
 	profile, state := s.update(ctx, b), framework.NewCycleState()
 	_, status, _ := profile.RunPreFilterPlugins(ctx, state, pod)
@@ -165,10 +198,15 @@ func (s *simulation) totals(ctx context.Context, b *testing.B, pod *corev1.Pod, 
 	if !status.IsSuccess() {
 		b.Fatal(status)
 	}
-	totals = make(map[string]int64, len(scores))
+	totals, own = make(map[string]int64, len(scores)), make(map[string]int64, len(scores))
 	ties := 0
 	for _, score := range scores {
 		totals[score.Name] = score.TotalScore
+		for _, part := range score.Scores {
+			if part.Name == resvecfit.Name {
+				own[score.Name] = part.Score
+			}
+		}
 		switch {
 		case best == "" || score.TotalScore > totals[best]:
 			best, ties = score.Name, 1
@@ -178,5 +216,5 @@ func (s *simulation) totals(ctx context.Context, b *testing.B, pod *corev1.Pod, 
 			}
 		}
 	}
-	return best, totals
+	return best, totals, own
 }

@@ -24,6 +24,7 @@ func TestDocs(t *testing.T) {
 		"docs/fairshare.md": {"quota/fairshare/example_test.go", "examples/fairshare/day.go", "examples/fairshare/main_test.go"},
 		"docs/topology.md":  {"topology_example_test.go"},
 		"docs/gangs.md":     {"gangs_example_test.go"},
+		"examples/kubescheduler/resvecfit/README.md": {"examples/kubescheduler/packing_test.go"},
 	} {
 		var code string
 		for _, source := range sources {

@@ -3,7 +3,9 @@ package peer
 import (
 	"fmt"
 	"math/rand/v2"
+	"testing"
 
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,20 @@ import (
 var Names = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods,
 	"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "hugepages-2Mi", "rdma/hca", "example.com/licence",
+}
+
+// NewMap returns a map with a column for each of the Names, as they are written.
+func NewMap(t testing.TB) *vectormap.ResourceVectorMap {
+	t.Helper()
+	names := make([]string, len(Names))
+	for i, name := range Names {
+		names[i] = string(name)
+	}
+	m, err := vectormap.New(names, vectormap.NoFold())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // Random draws what the API server lets through and people write: zeros, missing names,

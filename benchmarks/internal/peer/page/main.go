@@ -61,15 +61,15 @@ The exit status is 1 when that can't be done and 2 for wrong arguments.
 	}
 }
 
-const heading = `| peer | its function | ours | work | its time | our time | ratio | goal | equal | remark |
-|---|---|---|---|---:|---:|---:|---:|---|---|
+const heading = `| peer | its function | ours | work | its time | our time | ratio | equal | remark |
+|---|---|---|---|---:|---:|---:|---|---|
 `
 
 // table returns the rows in the output of benchmarks, below a line that says where they
 // ran.
 func table(output io.Reader) (string, error) {
 	var rows strings.Builder
-	cpu, ended := "an unknown CPU", false
+	cpu, version, ended := "an unknown CPU", runtime.Version(), false
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
 		line := lines.Text()
@@ -82,6 +82,9 @@ func table(output io.Reader) (string, error) {
 			ended = true
 		}
 		// A log line begins with its file and line number.
+		if _, with, found := strings.Cut(line, ": measured with "); found {
+			version = with
+		}
 		if _, row, isRow := strings.Cut(line, ": | "); isRow {
 			fmt.Fprintf(&rows, "| %s\n", row)
 		}
@@ -92,7 +95,7 @@ func table(output io.Reader) (string, error) {
 	case !ended || rows.Len() == 0:
 		return "", errors.New("the benchmarks did not run to their end, or printed no row")
 	}
-	return fmt.Sprintf("%s, %s, %s/%s.\n\n%s%s", cpu, runtime.Version(), runtime.GOOS, runtime.GOARCH, heading, rows.String()), nil
+	return fmt.Sprintf("%s, %s, %s/%s.\n\n%s%s", cpu, version, runtime.GOOS, runtime.GOARCH, heading, rows.String()), nil
 }
 
 // replace returns page with text between the markers of a section.

@@ -10,13 +10,14 @@ cpu: Some CPU
 BenchmarkPeers/FitIn-2  	20	 12 x
 --- BENCH: BenchmarkPeers/FitIn-2
     fit_test.go:12: | A v1.0.0 | fits |
+    fit_test.go:13: measured with go1.99
 PASS
 ok  	example.com/k35	1.2s
 `
 
 func TestTable(t *testing.T) {
 	text, err := table(strings.NewReader(output))
-	if err != nil || !strings.HasPrefix(text, "Some CPU, go") || !strings.HasSuffix(text, "---|\n| A v1.0.0 | fits |\n") {
+	if err != nil || !strings.HasPrefix(text, "Some CPU, go1.99, ") || !strings.HasSuffix(text, "---|\n| A v1.0.0 | fits |\n") {
 		t.Errorf("%q, %v", text, err)
 	}
 	page, err := replace("a\n<!-- x:begin -->\nold\n<!-- x:end -->\nz\n", "x", "new\n")

@@ -1,4 +1,4 @@
-package k36
+package kubescheduler
 
 import (
 	"context"
@@ -256,7 +256,7 @@ func randomKubeConfig(r peer.Random) scoring.KubeConfig {
 // TestNodeResources compares the verdicts of NodeResourcesFit with Fit, and its scores
 // and NodeResourcesBalancedAllocation's with a Kube.
 func TestNodeResources(t *testing.T) {
-	handle, m, counts := newHandle(t), allNames(t), map[string]int{}
+	handle, m, counts := newHandle(t), peer.NewMap(t), map[string]int{}
 	peer.Cases(t, func(r peer.Random) error {
 		cfg := randomKubeConfig(r)
 		s := newKubeScorers(t, handle, cfg, m)
@@ -291,7 +291,7 @@ func TestNodeResources(t *testing.T) {
 // both sides: PreFilter and PreScore there.
 func BenchmarkNodeResources(b *testing.B) {
 	const nodes = 5000
-	r, m, handle := peer.NewRandom(1), allNames(b), newHandle(b)
+	r, m, handle := peer.NewRandom(1), peer.NewMap(b), newHandle(b)
 	pod := func(most int64) *corev1.Pod {
 		request := corev1.ResourceList{
 			corev1.ResourceCPU:    *resource.NewMilliQuantity(1+r.Int64N(most*1000), resource.DecimalSI),
@@ -340,7 +340,7 @@ func BenchmarkNodeResources(b *testing.B) {
 		row, theirs := row, make([]bool, nodes)
 		var fits vector.Mask
 		row.Function, row.Ours = "NodeResourcesFit: Filter", "Fit"
-		row.Remark = "`Filter` also says why a node can't hold the pod."
+		row.Remark = "`Filter` says why a node can't hold the pod, too"
 		row.Their = func(k int) {
 			for i, info := range c.infos {
 				theirs[i] = s.fit.Filter(ctx, cycles[k], ask[k], info).IsSuccess()
@@ -380,7 +380,6 @@ func BenchmarkNodeResources(b *testing.B) {
 			if kind == scoring.BalancedAllocation {
 				row.Function = "NodeResourcesBalancedAllocation: Score"
 			}
-			row.Remark = "Without the scores that a `Bound` keeps."
 			row.Their = func(k int) {
 				for i, info := range c.infos {
 					var status *fwk.Status

@@ -127,8 +127,8 @@ func mulAdd(dst, product []float64, columns [][]float64, weights []float64) {
 
 // Remarks about what only this side does.
 const (
-	ordered = "the bits of adding in order: here it is proved on the way that the order does not matter, which takes more than the additions"
-	first   = "the kernel here finds the first such row, and ignores NaN"
+	ordered = "here it is proved, too, that the order of the additions does not matter"
+	first   = "here the first such row, and NaN is ignored"
 )
 
 // BenchmarkKernels: numbers whose sums are exact, so that all answers are the same.

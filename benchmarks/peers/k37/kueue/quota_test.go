@@ -1,4 +1,4 @@
-package k36
+package kueue
 
 import (
 	"encoding/json"
@@ -520,7 +520,7 @@ func benchQuota(b *testing.B, levels int) {
 		Peer: "Kueue", Module: "sigs.k8s.io/kueue", Function: "ClusterQueueSnapshot.Fits", Goal: 20,
 	}
 	if levels <= 3 {
-		row.Remark = "Few levels to ask for. Ours also takes the lock of the ledger, and looks whether the workload is there already."
+		row.Remark = "few levels to ask for; ours takes a lock, and looks whether the workload is there already"
 	}
 	b.Run("one", func(b *testing.B) {
 		row, theirs, ours := row, false, false

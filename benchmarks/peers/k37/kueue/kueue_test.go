@@ -1,4 +1,4 @@
-package k36
+package kueue
 
 import (
 	"context"

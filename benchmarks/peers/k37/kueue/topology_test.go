@@ -1,4 +1,4 @@
-package k36
+package kueue
 
 import (
 	"fmt"
@@ -510,13 +510,8 @@ func (x *trees) bench(b *testing.B, work *topologyWork, hosts string) {
 			}
 		},
 	}
-	switch {
-	case work.first:
-		row.Remark = "Kueue also compares labels and taints of all hosts, as for every workload once in a cycle."
-	case work.pods > 16:
-		row.Remark = "Kueue has compared labels and taints before. Half of our time goes to choosing among the hosts that are taken, and to listing them."
-	default:
-		row.Remark = "Kueue has compared labels and taints before."
+	if work.first {
+		row.Remark = "Kueue compares labels and taints of all hosts, too"
 	}
 	if len(x.names) == 5000 {
 		row.Goal = 100

@@ -1,4 +1,4 @@
-package k36
+package kueue
 
 import (
 	"fmt"
@@ -39,20 +39,10 @@ func randomAmounts(r peer.Random) map[corev1.ResourceName]int64 {
 	return amounts
 }
 
-// allNames returns a map with an index for each name.
-func allNames(t testing.TB) *vectormap.ResourceVectorMap {
-	t.Helper()
-	m, err := vectormap.New(texts(peer.Names), vectormap.NoFold())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 // TestRequests compares CountIn, Add and Sub of both forms of Kueue's requests with
 // CopiesFit, Copies, Add and Sub, for whole numbers below 2^53.
 func TestRequests(t *testing.T) {
-	m := allNames(t)
+	m := peer.NewMap(t)
 	for _, slices := range []bool{false, true} {
 		t.Run(fmt.Sprintf("VectorizedResourceRequests=%t", slices), func(t *testing.T) {
 			features.SetFeatureGateDuringTest(t, features.VectorizedResourceRequests, slices)
@@ -111,7 +101,7 @@ func TestRequests(t *testing.T) {
 func BenchmarkRequests(b *testing.B) {
 	const nodes = 5000
 	names := peer.Names[:6]
-	m := allNames(b)
+	m := peer.NewMap(b)
 	r := peer.NewRandom(1)
 	free, ours := make([]resources.Requests, nodes), m.NewMatrix(0)
 	var v vector.ResourceVector
