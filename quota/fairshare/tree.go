@@ -372,6 +372,9 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 		return 0, false, t.sumError(name, full, j, x)
 	}
 	t.left(before.parent)
+	if known && (before.priority != is.priority || before.rank != is.rank) {
+		t.reorder(i)
+	}
 	t.journal.void()
 	t.shape.isOld = true
 	return int(i), true, nil
@@ -700,7 +703,6 @@ func (t *Tree) tidy() {
 		}
 	}
 	t.lend()
-	t.reorder()
 	t.stale.all(t)
 	t.next.isOld = true
 	t.stale.history = true

@@ -307,12 +307,11 @@ func (t *Tree) leave(id int32) {
 	}
 }
 
-// reorder orders all heaps anew: a leaf may have another priority or rank.
-func (t *Tree) reorder() {
-	for leaf := range t.line.leaves {
-		h := t.line.waiting(int32(leaf))
-		for i := len(h)/2 - 1; i >= 0; i-- {
-			t.sink(h, i)
-		}
+// reorder orders the jobs of a leaf anew: those without a priority or an age have its own, which
+// has changed.
+func (t *Tree) reorder(leaf int32) {
+	h := t.line.waiting(leaf)
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		t.sink(h, i)
 	}
 }
