@@ -20,7 +20,8 @@
 // Who is next? [Tree.Next] gives the leaf and the job. [Tree.Admit] it, or [Tree.Skip] it.
 //
 // From whom may it take? A [Claim] takes victims in the order of the rules, until the caller
-// has room, and gives those back that are not needed.
+// has room, and gives those back that are not needed. [Claim.Limits] says before that how much
+// each queue can lose at most.
 //
 // # Rules
 //

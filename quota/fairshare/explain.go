@@ -32,7 +32,9 @@ const (
 	StillMore                 // the taker would have more than its share, and too much of it for what the giver has left
 )
 
-// refusalTexts has the text of each reason, with the fields of a Refusal in braces.
+// refusalTexts has the text of each reason, with the fields of a Refusal in braces. A refusal is
+// made as numbers where the rule is asked, thousands of times in a search; words are made here,
+// for the one that somebody reads.
 var refusalTexts = [...]string{
 	Allowed:            "allowed",
 	NotAllocated:       "victim of {other} releases {amount} of {resource}, and the queue has {limit}",
@@ -64,7 +66,8 @@ type Refusal struct {
 	Left, Right   Ratio   // measures of Queue and of Other, or of Queue before
 }
 
-// String returns one line of text, without a newline.
+// String returns one line of text, without a newline, such as "queue b would be saturated by 4/5,
+// more than queue a after the victim: 1/2".
 func (r Refusal) String() string {
 	return strings.NewReplacer("{queue}", r.Queue, "{other}", r.Other, "{resource}", r.Resource,
 		"{amount}", number(r.Amount), "{limit}", number(r.Limit), "{left}", r.Left.String(), "{right}", r.Right.String()).
@@ -126,6 +129,7 @@ func (t *Tree) Explain(row, column int) Bound {
 	if uint(column) >= uint(t.cols) {
 		panic(panicColumn)
 	}
+	// Weights in effect come from past usage, which parents have as sums.
 	t.sumHistory()
 	b := Bound{
 		Queue: t.rows[i].name, Resource: t.columns[column], Share: float64(t.shared(i, share)[column]),
@@ -146,6 +150,8 @@ func (t *Tree) Explain(row, column int) Bound {
 	t.work.isTraced = true
 	over := t.divide(parent, children, 0)
 	t.work.isTraced = false
+	// Nothing was left for this queue if one of higher priority got more than its promise, even
+	// one unit: a level is poured until its queues are full, before the next gets any.
 	place, higher := 0, false
 	for k, child := range children {
 		if child == i {
@@ -204,7 +210,8 @@ func levelOf(num, den, unit uint64) Ratio {
 	return Ratio{num: num / a, den: den / a}
 }
 
-// open returns an amount with +Inf for unlimited.
+// open returns an amount with +Inf for unlimited, as vectors of users have it. Inside, the greatest
+// int64 stands for it, so that min and comparisons need no special case.
 func open(x int64) float64 {
 	if x == unlimited {
 		return math.Inf(1)

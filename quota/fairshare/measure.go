@@ -188,7 +188,8 @@ func (t *Tree) kaiShare(row int32, more []int64) (most Ratio) {
 	return most
 }
 
-// deserves returns what a queue deserves by Volcano's rules.
+// deserves returns what a queue deserves by Volcano's rules: a guarantee is never less than that,
+// since whoever is below its guarantee can't be above what it deserves.
 func (t *Tree) deserves(row int32, j int) int64 {
 	return max(t.term(row, deserved)[j], t.term(row, guarantee)[j])
 }
@@ -279,7 +280,7 @@ func sum(x, y int64) int64 {
 	return x + y
 }
 
-// beyond returns what of x is more than y.
+// beyond returns what of x is more than y. Unlimited y leaves nothing.
 func beyond(x, y int64) int64 { return max(0, x-y) }
 
 // charge keeps up what counts as used by Kueue's rules when a leaf gets more.

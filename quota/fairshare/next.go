@@ -155,6 +155,7 @@ func (t *Tree) play(rounds []int32, row, entrant int32, by referee) int32 {
 	return rounds[1]
 }
 
+// entrant returns a row that takes part among its siblings, or -1 where no job waits below it.
 func (b *bracket) entrant(row int32) int32 {
 	if b.best[row] < 0 {
 		return -1

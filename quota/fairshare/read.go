@@ -149,7 +149,8 @@ func (r *reader) newQueue(name string) readQueue {
 }
 
 // kai reads a Queue of KAI. Amounts are numbers: of cards, of thousandths of a CPU, and of
-// 10^6 bytes. What is not there is 0, as in its Go types.
+// 10^6 bytes. What is not there is 0, as in its Go types: a queue without a limit in the text may
+// have nothing, and -1 is what lifts it. That surprises, but it is what the cluster does.
 func (r *reader) kai(o document.KubeObject, q *readQueue) {
 	o.Spec.Known("displayName", "parentQueue", "resources", "priority", "preemptMinRuntime", "reclaimMinRuntime")
 	q.parent = o.Spec.Get("parentQueue")
@@ -171,6 +172,7 @@ func (r *reader) kai(o document.KubeObject, q *readQueue) {
 		x := resources.Get(of.key).Fields()
 		x.Known("quota", "overQuotaWeight", "limit", "lendingLimit")
 		column, ok := r.column(x.Get("quota"), "", of.name, of.other)
+		// As a fraction: 1/1000 of a CPU may be a whole number of the column's unit, or not.
 		scale := new(big.Rat)
 		if ok {
 			scale.Mul(of.unit, r.scale(column))
@@ -299,6 +301,7 @@ func (r *reader) flavor(x document.Fields, o document.KubeObject, q *readQueue, 
 		}
 		deserved := r.whole(nominal, scale, 0, ok)
 		most, lent := r.whole(borrowing, scale, math.Inf(1), ok), r.whole(lending, scale, math.Inf(1), ok)
+		// Kueue's webhook refuses these, too. To read them as no limit would lend what isn't lent.
 		for _, limit := range []document.Value{borrowing, lending} {
 			if q.Parent == "" && limit.Kind() != document.Absent {
 				r.report.Fail(limit.Invalid("must be absent: there is no cohort above to borrow from or to lend to"))
@@ -344,6 +347,7 @@ func (r *reader) column(v document.Value, flavor string, names ...string) (colum
 			return column, true
 		}
 	}
+	// To leave the amount out would give the queue more, or less, than its owner wrote.
 	r.report.Fail(field.NotFound(field.NewPath(v.Path()), document.Cut(names[0])))
 	return 0, false
 }

@@ -236,7 +236,8 @@ func (t *Tree) grow() {
 	t.journal.grow(n)
 }
 
-// grown returns s with n elements, zeros behind its own.
+// grown returns s with n elements, zeros behind its own. Lists keep their capacity when they get
+// shorter, so what lies there is of the past.
 func grown[T any](s []T, n int) []T {
 	if n <= len(s) {
 		return s
@@ -246,11 +247,13 @@ func grown[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// resized returns s with n elements of any value.
+// resized returns s with n elements of any value, for scratch that is written before it is read.
 func resized[T any](s []T, n int) []T {
 	return slices.Grow(s[:0], n)[:n]
 }
 
+// term, used and shared return a part of a row, all columns of it. The third index keeps an append
+// from running into the next part.
 func (t *Tree) term(row int32, part int) []int64 {
 	return t.terms[(int(row)*termParts+part)*t.cols:][:t.cols:t.cols]
 }
@@ -332,6 +335,8 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 		return 0, false, err
 	}
 	i, known := t.names[name]
+	// A host writes all its queues in every cycle. One that is as it was must cost nothing: neither
+	// the order nor any share is made anew for it.
 	is := queueRow{name: name, parent: parent, priority: q.Priority, came: t.came}
 	if known {
 		is.children, is.came = t.rows[i].children, t.rows[i].came
@@ -403,7 +408,8 @@ func (t *Tree) parentOf(name, parent string) (int32, error) {
 	return row, nil
 }
 
-// isOccupied reports whether a leaf has or wants something.
+// isOccupied reports whether a leaf has or wants something. A job may request nothing, and would
+// still be lost in a parent, which has no jobs.
 func (t *Tree) isOccupied(row int32) bool {
 	if t.rows[row].children > 0 {
 		return false
@@ -416,7 +422,7 @@ func (t *Tree) isOccupied(row int32) bool {
 	return len(t.line.leaves[row].jobs) > 0
 }
 
-// add adds a row of zeros for a new name.
+// add adds a row of zeros for a new name. Delete has cleared rows that are used again.
 func (t *Tree) add(name string) int32 {
 	var row int32
 	if n := len(t.free); n > 0 {
@@ -573,6 +579,7 @@ func (t *Tree) left(parent int32) {
 	}
 }
 
+// finite returns an amount that counts in sums: unlimited ones don't, as S is unlimited then.
 func finite(x int64) int64 {
 	if x == unlimited {
 		return 0

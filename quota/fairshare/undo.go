@@ -59,7 +59,7 @@ func (t *Tree) Mark() Mark {
 	t.tidy()
 	t.sumHistory()
 	t.journal.isOn = true
-	t.journal.stage++ // so that a row that changes again is saved again
+	t.journal.stage++ // so that a row that changes again is saved again: this mark needs its own copy
 	return Mark{len(t.journal.changes), t.journal.stage}
 }
 

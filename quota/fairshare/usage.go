@@ -81,6 +81,7 @@ func (t *Tree) move(row int, job *Job, sign int64) error {
 	if err := t.checkRequest(leaf, job.Request); err != nil {
 		return err
 	}
+	// All columns are checked before the first is written.
 	has, kept, ask, wait := t.used(leaf, allocated), t.used(leaf, fixed), t.used(leaf, asked), t.used(leaf, waiting)
 	keeps := int64(0)
 	if job.Unpreemptible {

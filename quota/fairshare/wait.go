@@ -41,6 +41,8 @@ type job struct {
 	came          int64 // orders jobs that are equal otherwise
 }
 
+// jobState is where a job is. Only these changes are journalled: amounts follow from them and from
+// the request, which a job keeps as long as its number.
 type jobState uint8
 
 const (
@@ -73,6 +75,7 @@ func (t *Tree) Wait(row int, j Job) (id int, err error) {
 		}
 	}
 	l := &t.line
+	// Numbers are used again, the last one first, so that they stay small and their memory in cache.
 	if n := len(l.free); n > 0 {
 		id, l.free = int(l.free[n-1]), l.free[:n-1]
 	} else {
@@ -139,6 +142,7 @@ func (t *Tree) Admit(id int) {
 // Withdraw lets a job wait no longer: its owner has deleted it.
 func (t *Tree) Withdraw(id int) {
 	i := t.waitingJob(id)
+	// Amounts first: change may free the number, and with it the request.
 	t.wants(i, -1)
 	t.change(i, hasGone)
 }
@@ -158,6 +162,7 @@ func (t *Tree) Resume() {
 	for _, leaf := range l.skipped {
 		q := &l.leaves[leaf]
 		q.isSkipped = false
+		// The first behind the heap is the next to enter it, whichever that is.
 		for q.waits < len(q.jobs) {
 			t.change(q.jobs[q.waits], waits)
 		}
