@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/scoring/gpu"
-	"github.com/resvec/resvec/vector"
 )
 
 func TestRoundHalfEven(t *testing.T) {
@@ -133,103 +131,6 @@ func TestCheckValues(t *testing.T) {
 			alloc, frag := fmt.Sprintf("%.4f", r.headline(0).mean), fmt.Sprintf("%.4f", r.headline(2).mean)
 			if r.runs[0].placed != want.placed || alloc != want.alloc || frag != want.frag {
 				t.Errorf("%s: %d placed, alloc@130 %s, frag@80 %s, want %+v", policies[i].name, r.runs[0].placed, alloc, frag, want)
-			}
-		}
-	})
-}
-
-func TestTypicalPods(t *testing.T) {
-	for i, want := range []struct {
-		requests, typical, n int
-		phi                  int64 // of the empty cluster
-		gpus                 string
-	}{
-		{151, 35, 7766, 6_727_162_000, "866.2326"},
-		{151, 35, 7474, 0, "657.3800"},
-		{136, 33, 7753, 0, "858.3759"},
-		{391, 102, 7745, 0, "1605.5099"},
-		{151, 42, 8320, 0, "879.8834"},
-	} {
-		t.Run(published[i].name, func(t *testing.T) {
-			c := mustCluster(t, publishedTrace(t, published[i].name))
-			s := mustPlacer(t, c, policies[0], 42, tiesPermuted)
-			if len(c.kinds) != want.requests || len(c.typical.Pods()) != want.typical || c.typical.N() != float64(want.n) {
-				t.Errorf("%d requests, %d typical ones, %v pods, want %+v", len(c.kinds), len(c.typical.Pods()), c.typical.N(), want)
-			}
-			if got := fmt.Sprintf("%.4f", s.fragmented()/wholeGPU); got != want.gpus || want.phi > 0 && s.allPhi != want.phi {
-				t.Errorf("the empty cluster has %s GPUs of fragments, %d in pods, want %+v", got, s.allPhi, want)
-			}
-		})
-	}
-}
-
-// The scores of one node, under the typical pods of the default trace.
-func TestScoresOfOneNode(t *testing.T) {
-	tr := mustLoad(t, "", "")
-	c := mustCluster(t, tr)
-	held := [][]int32{{2}, {1, 1}, nil, {4: 1}} // a share; also one GPU; nothing; four GPUs
-	gpus := make([]gpu.Node, len(held))
-	nodes := c.schema.NewNodes()
-	cpuLeft := make([]float64, len(held))
-	for i, pods := range held {
-		gpus[i] = gpu.Node{Model: c.models["G2"], Left: []float64{1000, 1000, 700, 300, 0, 0, 0, 0}, Pods: pods}
-		cpuLeft[i] = 60000
-		if _, _, err := nodes.Set(fmt.Sprint(i), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{60000}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	state := gpu.NewState(gpus)
-	testkit.EachImpl(t, func(t *testing.T) {
-		if phi := c.typical.Phi(0, cpuLeft, state); phi != 8_538_300 {
-			t.Errorf("Phi = %v", phi)
-		}
-		for _, test := range []struct {
-			request    gpu.Request
-			bestFit    float64
-			dotProd    float64
-			packing    float64
-			clustering [4]float64
-			fgd        float64
-			devices    string
-			after      float64 // Phi
-		}{
-			{gpu.Request{CPU: 11900, Count: 1, Milli: 500}, 65, 96, 93, [4]float64{90, 65, 40, 15}, 58, "[2]", 5_918_500},
-			{gpu.Request{CPU: 11900, Count: 1, Milli: 1000}, 68, 95, 49, [4]float64{15, 65, 40, 15}, 53, "[0]", 7_482_300},
-			{gpu.Request{CPU: 23800, Count: 2, Milli: 1000}, 79, 90, 48, [4]float64{15, 15, 40, 15}, 56, "[0 1]", 6_426_300},
-			{gpu.Request{CPU: 12500}, 62, 97, 0, [4]float64{}, 50, "[]", 8_538_300},
-			{gpu.Request{CPU: 57000}, 80, 89, 0, [4]float64{}, 13, "[]", 23_298_000},
-		} {
-			for name, want := range map[string][4]float64{
-				"BestFit":       {test.bestFit, test.bestFit, test.bestFit, test.bestFit},
-				"DotProd":       {test.dotProd, test.dotProd, test.dotProd, test.dotProd},
-				"GpuPacking":    {test.packing, test.packing, test.packing, test.packing},
-				"GpuClustering": test.clustering,
-				"FGD":           {test.fgd, test.fgd, test.fgd, test.fgd},
-			} {
-				scorer, err := findPolicy(name).compile(c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var got [4]float64
-				if err := gpu.Bind(scorer, nodes, state).Score(got[:], &test.request, nil); err != nil {
-					t.Fatal(err)
-				}
-				if got != want {
-					t.Errorf("%s scores %+v %v, want %v", name, test.request, got, want)
-				}
-			}
-			fgd, err := findPolicy("FGD").compile(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			devices := gpu.Bind(fgd, nodes, state).ChooseDevices(nil, &test.request, 0)
-			placed := state.Clone()
-			if err := placed.Place(0, &test.request, devices); err != nil {
-				t.Fatal(err)
-			}
-			after := c.typical.Phi(0, []float64{60000 - test.request.CPU, 0, 0, 0}, placed)
-			if fmt.Sprint(devices) != test.devices || after != test.after {
-				t.Errorf("FGD puts %+v on %v and leaves %v, want %s and %v", test.request, devices, after, test.devices, test.after)
 			}
 		}
 	})
