@@ -252,8 +252,17 @@ func TestPackerInManyDomains(t *testing.T) {
 				requests.SetRow(i, c.requests.Row(nil, i+3))
 			}
 			c.requests = requests
+			zones := &gang.Domains{Offsets: vector.Offsets{0}} // 25 rows each, and the last rows are in none
+			for row := range int32(680) {
+				if zones.Rows = append(zones.Rows, row); row%25 == 24 {
+					zones.Offsets = append(zones.Offsets, row+1)
+				}
+			}
+			spreads := []gang.Spread{{}, {Most: 1}, {Most: 2, Skew: 1, Domains: zones}}
 			for k, pair := range inPackers(vec{100, 100, 100, 100, 100}) {
 				if k%5 == int(seed) {
+					c.spread = spreads[k%len(spreads)]
+					setSpread(t, c.spread, pair[:]...)
 					checkDomains(t, pair[0], pair[1], gang.Search(k%3), c, d)
 				}
 			}

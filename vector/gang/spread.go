@@ -62,6 +62,7 @@ type spread struct {
 	skew    int64 // 0 without a limit
 	domains Domains
 	grouped bool    // sets are Domains, else rows
+	named   int     // rows that Domains know of
 	running []int64 // per set; empty for none
 
 	sets  int
@@ -92,6 +93,7 @@ func (s *spread) take(of Spread) error {
 		s.domains.Rows = append(s.domains.Rows, of.Domains.Rows...)
 		s.domains.Offsets = append(s.domains.Offsets[:0], of.Domains.Offsets...)
 	}
+	s.named = s.domains.rows()
 	s.running = s.running[:0]
 	for _, n := range of.Running {
 		s.running = append(s.running, int64(n))
@@ -154,7 +156,7 @@ func (s *spread) over(rows int) {
 			s.room = append(s.room, max(s.most-n, 0))
 		}
 		return
-	case s.domains.rows() > rows:
+	case s.named > rows:
 		panic("gang: rows of a domain do not ascend within the matrix")
 	case len(s.setOf) == rows && rows > 0:
 		return
@@ -261,6 +263,19 @@ func (s *spread) sum(sums []int64, copies []int32, skew bool) (places int64) {
 		sums[s.set(r)] += int64(n)
 	}
 	return s.taken(sums, skew)
+}
+
+// cut cuts the copies of the rows from lo on to what their sets take, which are rows.
+func (s *spread) cut(copies []int64, lo int) {
+	if len(s.room) == 0 {
+		for i, n := range copies {
+			copies[i] = min(n, s.most)
+		}
+		return
+	}
+	for i, n := range copies {
+		copies[i] = min(n, s.room[s.set(lo+i)])
+	}
 }
 
 // taken returns how many of the copies in each set have a place. The set with the fewest pods

@@ -118,10 +118,8 @@ func (s *placing) addRows(copies []int64, lo int, at []int32) {
 			}
 		}
 	}
-	if s.spread.on {
-		for i, n := range copies {
-			copies[i] = min(n, s.roomOn(lo+i))
-		}
+	if s.spread.on && s.spreadLevel == noLevel {
+		s.spread.cut(copies, lo)
 	}
 	addPlaces(s.pods, s.rowPods[lo:][:len(copies)], copies, at[:len(copies)])
 }
