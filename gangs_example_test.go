@@ -81,6 +81,16 @@ func Example_gangs() {
 	}
 	overlay.Rollback(vector.Mark{})
 	fmt.Println(evictInRack(&proof, overlay, requests, nil, victims, topology))
+
+	proof.Reset(free, requests, nil)
+	for _, victim := range victims {
+		err = errors.Join(err, proof.Release(victim.row, victim.request))
+	}
+	scenarios := []*vector.Mask{vector.NewMask(3), vector.NewMask(3)}
+	scenarios[0].Set(1) // one job, or the other
+	scenarios[1].Set(0)
+	scenarios[1].Set(2)
+	fmt.Println(choose(&proof, scenarios, func(*vector.Mask) ([]int32, bool) { return nil, true }), err)
 	// Output:
 	// [] <nil> 0 copies 1 2
 	// 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
@@ -89,6 +99,21 @@ func Example_gangs() {
 	// [] <nil> budget 12 16
 	// [] <nil> spread 1 2
 	// 3 0 <nil>
+	// [] <nil>
+}
+
+// choose tries sets of victims.
+func choose(proof *gang.Proof, scenarios []*vector.Mask, simulate func(*vector.Mask) ([]int32, bool)) []int32 {
+	for _, scenario := range scenarios { // masks: bit i is the victim that was released as the i-th
+		proof.Choose(scenario)
+		if _, impossible := proof.Infeasible(); impossible {
+			continue
+		}
+		if nodes, ok := simulate(scenario); ok {
+			return nodes
+		}
+	}
+	return nil
 }
 
 // apart says why two members cannot be on different nodes when one node is empty.

@@ -104,7 +104,8 @@ type budget struct {
 }
 
 // account is what one owner has in one column. The row after all others has what was moved
-// in all; its greatest is 1 when that has a fraction, else 0.
+// in all; its greatest is 1 when that has a fraction, else 0. Of an owner, greatest counts only
+// where the last may pass.
 type account struct{ limit, released, greatest float64 }
 
 // columnBudget is what counts for one column.
@@ -144,13 +145,10 @@ func (b *budget) end() {
 // released counts a victim of an owner, or of none for the number of owners.
 func (b *budget) released(owner int, amounts vector.ResourceVector) {
 	b.save(owner)
-	accounts := b.row(owner)[:len(amounts)]
 	if b.following {
-		b.follow(accounts, amounts)
+		b.follow(b.row(owner)[:len(amounts)], amounts)
 	} else {
-		for j, x := range amounts {
-			accounts[j].add(x)
-		}
+		b.add(owner, amounts)
 	}
 	b.moved(amounts)
 }
@@ -160,7 +158,10 @@ func (b *budget) follow(accounts []account, amounts vector.ResourceVector) {
 	for j, x := range amounts {
 		a := &accounts[j]
 		was := b.counts(a)
-		a.add(x)
+		a.released += x
+		if b.lastMayPass {
+			a.greatest = max(a.greatest, x)
+		}
 		if is := b.counts(a); is != was && b.columns[j].kept { // most owners soon have no more to give
 			b.columns[j].surplus.replace(was, is)
 		}
@@ -181,11 +182,16 @@ func (b *budget) moved(amounts vector.ResourceVector) {
 	}
 }
 
-// add adds what a victim releases.
-func (a *account) add(x float64) {
-	a.released += x
-	if x > a.greatest {
-		a.greatest = x
+// add counts amounts in a row of accounts of which no surplus is followed.
+func (b *budget) add(i int, amounts vector.ResourceVector) {
+	accounts := b.row(i)[:len(amounts)]
+	for j, x := range amounts {
+		accounts[j].released += x
+	}
+	if b.lastMayPass {
+		for j, x := range amounts {
+			accounts[j].greatest = max(accounts[j].greatest, x)
+		}
 	}
 }
 
@@ -196,6 +202,15 @@ func (b *budget) counts(a *account) float64 {
 		most += a.greatest // rounded, but never below the whole amounts that may go
 	}
 	return min(a.released, most)
+}
+
+// clear empties a row of accounts.
+func (b *budget) clear(i int) {
+	b.save(i)
+	accounts := b.row(i)
+	for j := range accounts {
+		accounts[j].released, accounts[j].greatest = 0, 0
+	}
 }
 
 // open appends a row of accounts with the limits of an owner, and returns its index.

@@ -51,7 +51,8 @@ type Proof struct {
 	gains []float64    // per row: of the leader; noLeader where not selected
 	gain  peaks        // the greatest of them
 
-	within within
+	within  within
+	victims released
 
 	proofs counts
 }
@@ -98,6 +99,7 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	p.spread.on = false
 	p.budget.end()
 	p.within.on = false
+	p.victims.start(free.Cols())
 	p.sums, p.best = grown(p.sums, free.Cols()), grown(p.best, free.Cols())
 	for j := range p.best {
 		p.best[j].kept = false
@@ -151,6 +153,7 @@ func (p *Proof) release(owner, row int, amounts vector.ResourceVector) error {
 	} else if err := p.overlay.AddToRow(row, amounts); err != nil {
 		return err
 	}
+	p.victims.add(owner, row, amounts)
 	if p.budget.on && isSelected(p.selected, row) {
 		p.budget.released(owner, amounts)
 		if p.within.on {
@@ -179,6 +182,7 @@ func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
 	if err := p.overlay.SubFromRow(row, amounts); err != nil {
 		return err
 	}
+	p.victims.taken++
 	p.within.shrank(p, row)
 	if p.budget.on {
 		p.budget.moved(amounts)
@@ -207,13 +211,16 @@ func exceeds(x, there float64) bool {
 type Mark struct {
 	overlay vector.Mark
 	budget  budgetMark
+	victims releasedMark
 	first   int // the conditions before it held
 	asked   int // which conditions those are: see Proof.asked
 }
 
 // Mark returns the present point of the history, to go back to with
 // [Proof.Rollback]. Marks nest.
-func (p *Proof) Mark() Mark { return Mark{p.overlay.Mark(), p.budget.mark(), p.first, p.asked} }
+func (p *Proof) Mark() Mark {
+	return Mark{p.overlay.Mark(), p.budget.mark(), p.victims.mark(), p.first, p.asked}
+}
 
 // Rollback takes back every change made since mark was taken; the zero Mark takes
 // back all of them. It costs the rows that were changed. It panics when the mark is
@@ -222,6 +229,7 @@ func (p *Proof) Rollback(mark Mark) {
 	version := p.overlay.Matrix().Version()
 	p.overlay.Rollback(mark.overlay)
 	p.budget.rollback(mark.budget)
+	p.victims.rollback(mark.victims)
 	p.within.changedSince(p, version)
 	if p.first = mark.first; mark.asked != p.asked {
 		p.first = 0

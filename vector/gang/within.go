@@ -288,9 +288,7 @@ func (w *within) released(p *Proof, owner, row int, amounts vector.ResourceVecto
 			j = int(w.columns[d])
 			was = b.counts(&accounts[j])
 		}
-		for c, x := range amounts {
-			accounts[c].add(x)
-		}
+		b.add(i, amounts)
 		if j >= 0 {
 			if is := b.counts(&accounts[j]); is != was {
 				w.progress.surplus[d].replace(was, is)

@@ -1,0 +1,221 @@
+package gang
+
+import (
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+)
+
+// Choose makes set the victims that are gone, and all others stay. Bit i is the victim that was
+// released as the i-th since Reset, from 0 on, whatever was chosen in between. So one Proof
+// answers for scenarios in any order: release all victims, ask, then go from set to set. The
+// amounts are, to the bit, those after Reset and the releases of set in their order.
+//
+// It costs the victims on the rows in which set differs from the last one, with budgets those of
+// their owners too, and after a release all victims once. A choice can be rolled back. Choose
+// panics when set has another length than there are victims, and when anything is taken.
+func (p *Proof) Choose(set *vector.Mask) {
+	v := &p.victims
+	switch {
+	case v.taken > 0:
+		panic("gang: a set of victims where amounts are taken")
+	case set.Len() != len(v.rows):
+		panic("gang: mask lengths differ")
+	}
+	free := p.overlay.Matrix()
+	v.group(free.Rows(), p.budget.owners+1)
+	v.changedRows.reset()
+	v.changedOwners.reset()
+	for w, word := range set.Words() {
+		if v.gone[w]&^word != 0 {
+			p.first = 0 // a victim comes back, so that a condition that held may fail now
+		}
+		for differ := v.gone[w] ^ word; differ != 0; differ &= differ - 1 {
+			i := int32(w*kernel.Block + bits.TrailingZeros64(differ))
+			v.flips = append(v.flips, i)
+			v.changedRows.add(v.rows[i])
+			v.changedOwners.add(v.owners[i])
+		}
+		v.gone[w] = word
+	}
+	for _, r := range v.changedRows.list {
+		v.row = p.start.Row(v.row, int(r))
+		for _, i := range v.byRow.of(r) {
+			if v.isGone(i) {
+				v.row.Add(v.amountsOf(i))
+			}
+		}
+		p.overlay.SetRow(int(r), v.row)
+		p.within.shrank(p, int(r))
+	}
+	if p.budget.on {
+		for _, owner := range v.changedOwners.list {
+			p.recount(int(owner))
+		}
+	}
+}
+
+// recount counts what an owner loses by the victims that are gone, in their order as when they
+// were released.
+func (p *Proof) recount(owner int) {
+	b, v := &p.budget, &p.victims
+	v.row = v.row[:0]
+	for j := range b.row(owner) {
+		v.row = append(v.row, b.counts(&b.row(owner)[j]))
+	}
+	b.clear(owner)
+	if p.within.on {
+		for _, i := range v.byOwner.of(int32(owner)) {
+			for _, d := range p.within.sets.of(int(v.rows[i])) {
+				b.clear(p.within.account(b, d, owner))
+			}
+		}
+	}
+	for _, i := range v.byOwner.of(int32(owner)) {
+		row := int(v.rows[i])
+		if !v.isGone(i) || !isSelected(p.selected, row) {
+			continue
+		}
+		b.add(owner, v.amountsOf(i))
+		if p.within.on {
+			for _, d := range p.within.sets.of(row) {
+				b.add(p.within.account(b, d, owner), v.amountsOf(i))
+			}
+		}
+	}
+	for j, was := range v.row {
+		if is := b.counts(&b.row(owner)[j]); is != was && b.columns[j].kept {
+			b.columns[j].surplus.replace(was, is)
+		}
+	}
+}
+
+// released are the victims since Reset, in their order.
+type released struct {
+	rows, owners []int32
+	amounts      []float64 // cols for each
+	cols         int
+	gone         []uint64 // those that are chosen
+	flips        []int32  // journal: the victims that were chosen, or no more
+	taken        int      // how often amounts were taken
+
+	// Of Choose.
+	grouped                    bool // all victims are in the groups
+	byRow, byOwner             groups
+	changedRows, changedOwners indexSet
+	row                        vector.ResourceVector
+}
+
+// start makes v no victims, in rows of so many columns.
+func (v *released) start(cols int) {
+	v.cols = cols
+	v.rollback(releasedMark{})
+}
+
+// add adds a victim, which is gone.
+func (v *released) add(owner, row int, amounts vector.ResourceVector) {
+	i := len(v.rows)
+	v.rows, v.owners = append(v.rows, int32(row)), append(v.owners, int32(owner))
+	v.amounts = append(v.amounts, amounts...)
+	for range v.cols - len(amounts) {
+		v.amounts = append(v.amounts, 0)
+	}
+	if i%kernel.Block == 0 {
+		v.gone = append(v.gone, 0)
+	}
+	v.gone[i/kernel.Block] |= 1 << (i % kernel.Block)
+	v.grouped = false
+}
+
+func (v *released) amountsOf(i int32) vector.ResourceVector {
+	return v.amounts[int(i)*v.cols:][:v.cols]
+}
+
+func (v *released) isGone(i int32) bool { return isSelected(v.gone, int(i)) }
+
+// group groups the victims by row and by owner.
+func (v *released) group(rows, owners int) {
+	if v.grouped {
+		return
+	}
+	v.grouped = true
+	v.byRow.take(v.rows, rows)
+	v.byOwner.take(v.owners, owners)
+	v.changedRows.resize(rows)
+	v.changedOwners.resize(owners)
+}
+
+// releasedMark is a point in the history of released.
+type releasedMark struct{ victims, flips, taken int }
+
+func (v *released) mark() releasedMark { return releasedMark{len(v.rows), len(v.flips), v.taken} }
+
+func (v *released) rollback(mark releasedMark) {
+	for _, i := range v.flips[mark.flips:] {
+		v.gone[i/kernel.Block] ^= 1 << (i % kernel.Block)
+	}
+	n := mark.victims
+	v.grouped = v.grouped && n == len(v.rows)
+	v.rows, v.owners, v.amounts = v.rows[:n], v.owners[:n], v.amounts[:n*v.cols]
+	if v.gone = v.gone[:wordsFor(n)]; n%kernel.Block != 0 {
+		v.gone[n/kernel.Block] &= 1<<(n%kernel.Block) - 1
+	}
+	v.flips, v.taken = v.flips[:mark.flips], mark.taken
+}
+
+// groups are indices by their keys, those of one key in order.
+type groups struct {
+	starts []int32 // per key, and one more: where its indices begin in list
+	list   []int32
+}
+
+// take groups the indices of keys, which are below n.
+func (g *groups) take(keys []int32, n int) {
+	g.starts, g.list = resized(g.starts, n+1), resized(g.list, len(keys))
+	clear(g.starts)
+	for _, k := range keys {
+		g.starts[k]++
+	}
+	end := int32(0)
+	for k, count := range g.starts {
+		end += count
+		g.starts[k] = end
+	}
+	for i := len(keys) - 1; i >= 0; i-- { // fills each group from its end
+		k := keys[i]
+		g.starts[k]--
+		g.list[g.starts[k]] = int32(i)
+	}
+}
+
+func (g *groups) of(key int32) []int32 { return g.list[g.starts[key]:g.starts[key+1]] }
+
+// indexSet is a set of small indices that is emptied at no cost.
+type indexSet struct {
+	list  []int32
+	stamp []uint32 // per index: the round in which it was added last
+	round uint32
+}
+
+// resize makes s an empty set of indices below n.
+func (s *indexSet) resize(n int) {
+	s.stamp, s.round, s.list = resized(s.stamp, n), 0, s.list[:0]
+	clear(s.stamp)
+}
+
+// reset empties s.
+func (s *indexSet) reset() {
+	s.list = s.list[:0]
+	if s.round++; s.round == 0 {
+		clear(s.stamp)
+		s.round = 1
+	}
+}
+
+func (s *indexSet) add(i int32) {
+	if s.stamp[i] != s.round {
+		s.stamp[i] = s.round
+		s.list = append(s.list, i)
+	}
+}

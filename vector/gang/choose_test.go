@@ -1,0 +1,234 @@
+package gang_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
+)
+
+// chooseStory goes from set to set of victims, and compares with a Proof to which only the
+// victims of the set were ever released.
+type chooseStory struct {
+	budgetStory
+	limited bool
+	domains *gang.Domains // nil: none
+	gone    []bool        // per move
+	marks   []choosePoint
+}
+
+type choosePoint struct {
+	mark gang.Mark
+	gone []bool
+}
+
+func (s *chooseStory) start(p *gang.Proof) {
+	p.Reset(s.c.free, s.c.requests, s.c.rows)
+	if s.limited {
+		if err := p.Limit(s.budgets); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if s.domains != nil {
+		p.Within(s.domains)
+	}
+}
+
+func (s *chooseStory) act() {
+	r := s.r
+	switch k := r.IntN(12); {
+	case k == 0:
+		s.marks = append(s.marks, choosePoint{s.proof.Mark(), append([]bool(nil), s.gone...)})
+	case k == 1:
+		at := r.IntN(len(s.marks))
+		s.proof.Rollback(s.marks[at].mark)
+		s.gone = append(s.gone[:0], s.marks[at].gone...)
+		s.moves, s.marks = s.moves[:len(s.gone)], s.marks[:at+1]
+	case k < 5:
+		m := budgetMove{owner: r.IntN(s.budgets.Limits.Rows()+1) - 1, row: r.IntN(s.c.free.Rows()), amounts: s.vector(), returned: -1}
+		if m.apply(s.proof) == nil {
+			s.moves, s.gone = append(s.moves, m), append(s.gone, true)
+		}
+	default:
+		set := vector.NewMask(len(s.gone))
+		for i := range s.gone {
+			switch k {
+			case 5, 6:
+				s.gone[i] = r.IntN(2) == 0
+			case 7, 8, 9:
+				s.gone[i] = s.gone[i] != (r.IntN(6) == 0)
+			case 10:
+				s.gone[i] = true
+			}
+			if s.gone[i] {
+				set.Set(i)
+			}
+		}
+		s.proof.Choose(set)
+	}
+}
+
+func (s *chooseStory) checkChosen() {
+	s.t.Helper()
+	s.start(&s.again)
+	now := s.now(func(i int) bool { return s.gone[i] })
+	for i, m := range s.moves {
+		if s.gone[i] {
+			if m.apply(&s.again) != nil { // together they leave the range: some came while others stayed
+				return
+			}
+		}
+	}
+	for j := range now.Cols() {
+		if !sameBits(s.proof.Matrix().Column(j), now.Column(j)) {
+			s.fail("%v: column %d holds %v, want %v", s.gone, j, s.proof.Matrix().Column(j), now.Column(j))
+		}
+	}
+	compare := func(got, want string, infeasible, wanted bool) {
+		s.t.Helper()
+		// With fractions the sums allow for the rounding of all victims.
+		if s.whole || !s.limited {
+			if got != want {
+				s.fail("%v: says %s, want %s\ndomains %v", s.gone, got, want, s.domains)
+			}
+		} else if infeasible && !wanted {
+			s.fail("%v: says %s, another Proof %s\ndomains %v", s.gone, got, want, s.domains)
+		}
+	}
+	why, infeasible := s.proof.Infeasible()
+	want, wanted := s.again.Infeasible()
+	compare(fmt.Sprint(why), fmt.Sprint(want), infeasible, wanted)
+	why, domain, infeasible := s.proof.InfeasibleIn()
+	want, there, wanted := s.again.InfeasibleIn()
+	compare(fmt.Sprint(why, domain), fmt.Sprint(want, there), infeasible, wanted)
+}
+
+func runChoose(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
+	r := testkit.Rand(seed)
+	kind := r.IntN(len(amountKinds))
+	s := &chooseStory{budgetStory: budgetStory{
+		t: t, r: r, proof: proof, whole: amountKinds[kind].name == "whole", scale: amountKinds[kind].scale,
+		c: budgetCase(r, kind),
+	}}
+	if r.IntN(3) == 0 {
+		if s.c = proofCase(r, kind); s.c.free.Rows() == 0 {
+			return
+		}
+	}
+	s.begin()
+	s.limited = r.IntN(2) == 0
+	if r.IntN(2) == 0 {
+		s.domains = someDomains(r, s.c.free.Rows())
+	}
+	s.start(proof)
+	s.marks = []choosePoint{{}}
+	often := 1 + r.IntN(4)
+	for range steps {
+		s.act()
+		if r.IntN(often) == 0 {
+			s.checkChosen()
+		}
+	}
+	s.checkChosen()
+}
+
+func TestChooseStories(t *testing.T) {
+	var proof gang.Proof
+	stories := uint64(testkit.Amount(t, 200, 1000, 5000))
+	if raceEnabled {
+		stories = 40
+	}
+	for seed := range stories {
+		runChoose(t, &proof, seed, 80)
+	}
+}
+
+func FuzzChoose(f *testing.F) {
+	f.Add(uint64(1), uint16(50))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
+		runChoose(t, new(gang.Proof), seed, int(steps%200))
+	})
+}
+
+// TestChoose has the worked case: two nodes of 4 GPUs, and a gang that needs both whole.
+func TestChoose(t *testing.T) {
+	var p gang.Proof
+	p.Reset(matrixOf(1, vec{2}, vec{0}), matrixOf(1, vec{4}, vec{4}), nil)
+	p.Choose(vector.NewMask(0))
+	for _, m := range []budgetMove{{row: 0, amounts: vec{2}}, {row: 1, amounts: vec{3}}, {row: 1, amounts: vec{1}}, {row: 1, amounts: vec{1}}} {
+		if err := p.Release(m.row, m.amounts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark := p.Mark()
+	for _, test := range []struct {
+		set        []int
+		infeasible bool
+	}{
+		{[]int{0, 1, 2, 3}, false},
+		{[]int{1, 2, 3}, true},
+		{[]int{0, 1, 3}, false},
+		{[]int{0, 2, 3}, true},
+		{nil, true},
+		{[]int{0, 1, 2}, false},
+	} {
+		p.Choose(maskOf(4, test.set...))
+		if why, infeasible := p.Infeasible(); infeasible != test.infeasible {
+			t.Errorf("%v: %v, %+v", test.set, infeasible, why)
+		}
+	}
+	p.Rollback(mark)
+	wantMatrix(t, "rolled back", p.Matrix(), [][]float64{{4}, {5}})
+	p.Rollback(gang.Mark{})
+	wantMatrix(t, "all rolled back", p.Matrix(), [][]float64{{2}, {0}})
+
+	wantPanic(t, "gang: mask lengths differ", func() { p.Choose(vector.NewMask(1)) })
+	if err := p.Take(0, vec{1}); err != nil {
+		t.Fatal(err)
+	}
+	wantPanic(t, "gang: a set of victims where amounts are taken", func() { p.Choose(vector.NewMask(0)) })
+	p.Rollback(gang.Mark{})
+	p.Choose(vector.NewMask(0))
+}
+
+func TestChooseAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	c := manyRows(1, true)
+	limits := vector.NewMatrix(none, 50, c.free.Cols())
+	for owner := range limits.Rows() {
+		limits.SetRow(owner, vec{900, 900, 900, 900, 900})
+	}
+	racks := racksOf(c.free.Rows(), 100)
+	amounts := make([]vec, len(c.victims.Rows))
+	for i := range amounts {
+		amounts[i] = c.victims.Amounts.Row(nil, i)
+	}
+	set := vector.NewMask(len(amounts))
+	var p gang.Proof
+	r := testkit.Rand(1)
+	story := func() {
+		p.Reset(c.free, c.requests, c.rows)
+		_ = p.Limit(gang.Budgets{Limits: limits})
+		p.Within(racks)
+		for i, row := range c.victims.Rows {
+			_ = p.ReleaseOf(i%50, int(row), amounts[i])
+			set.Set(i)
+		}
+		mark := p.Mark()
+		for range 50 {
+			set.Clear(r.IntN(len(amounts)))
+			set.Set(r.IntN(len(amounts)))
+			p.Choose(set)
+			p.Infeasible()
+			p.InfeasibleIn()
+		}
+		p.Rollback(mark)
+	}
+	if n := testing.AllocsPerRun(2, story); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
