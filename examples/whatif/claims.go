@@ -154,6 +154,14 @@ func (s *snapshot) countClaims(d *dra) error {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.product, b.product), cmp.Compare(a.profile, b.profile))
 	})
 	pools := poolsOf(criteria, devices)
+	counts := make([][]criterion, len(pools)) // whose requests count in each pool
+	for i := range pools {
+		for own, c := range criteria {
+			if own == i || pools[i].includes(&pools[own]) {
+				counts[i] = append(counts[i], c)
+			}
+		}
+	}
 	for p, sum := range requests {
 		if len(p.Spec.Containers) == 0 {
 			p.Spec.Containers = make([]corev1.Container, 1)
@@ -161,10 +169,8 @@ func (s *snapshot) countClaims(d *dra) error {
 		list := cloneAmounts(p.Spec.Containers[0].Resources.Requests)
 		for i := range pools {
 			n := int64(0)
-			for own, c := range criteria {
-				if own == i || pools[i].includes(&pools[own]) {
-					n += sum[c]
-				}
+			for _, c := range counts[i] {
+				n += sum[c]
 			}
 			if n > 0 {
 				list[pools[i].name] = *resource.NewQuantity(n, resource.DecimalSI)

@@ -270,8 +270,8 @@ func (r *report) pageMissing(d *shortage) *pageMissing {
 	if len(d.pods) == 0 {
 		return x
 	}
-	x.Mix = fmt.Sprintf("All %s that fit on a new node can be packed on %s. Cost %s, and no mix costs less than %s.",
-		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
+	x.Mix = fmt.Sprintf("Pods that fit on a new node: %d. All of them can be packed on %s. Cost %s, and no mix costs less than %s.",
+		len(d.pods), d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
 	x.About = strings.ReplaceAll(aboutMissing, "\n", " ")
 	x.Shapes = newPageTable(missingHead, d.rows(r))
 	for _, why := range d.mix.Why {

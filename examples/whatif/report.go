@@ -342,7 +342,7 @@ func (r *report) unplaced() {
 	if len(pods) == 0 {
 		return
 	}
-	r.printf("\n%s fit nowhere\n", podCount(len(pods)))
+	r.printf("\nPods that fit nowhere: %d\n", len(pods))
 	for _, w := range r.workloads(pods) {
 		count := make(map[likeness]int)
 		var alike []int // a pod of each likeness
@@ -481,20 +481,25 @@ func (r *report) missing(d *shortage) {
 	if len(d.pods) == 0 {
 		return
 	}
-	r.printf("For %s that fit on a new node. With one shape alone:\n\n", podCount(len(d.pods)))
+	r.printf("Pods that fit on a new node: %d. With one shape alone:\n\n", len(d.pods))
 	r.table(slices.Concat([][]string{missingHead}, d.rows(r)))
 	r.printf("\n%s\n", aboutMissing)
-	r.printf("\nAll %s can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
-		podCount(len(d.pods)), d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
+	r.printf("\nAll of them can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
+		d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
 }
 
 // hopeless says which pods no new node helps.
 func (r *report) hopeless(d *shortage, most int) (lines []string) {
-	if len(d.never) > 0 {
-		lines = append(lines, fmt.Sprintf("%s fit on no new node of any shape: %s", podCount(len(d.never)), list(keysOf(r.queue, d.never), most)))
-	}
-	if len(d.waiting) > 0 {
-		lines = append(lines, fmt.Sprintf("%s wait for pods of their gang that are not here or fit on no new node: %s", podCount(len(d.waiting)), list(keysOf(r.queue, d.waiting), most)))
+	for _, group := range []struct {
+		what string
+		pods []int
+	}{
+		{"that fit on no new node of any shape", d.never},
+		{"of gangs that lack pods, or have one that fits on no new node", d.waiting},
+	} {
+		if len(group.pods) > 0 {
+			lines = append(lines, fmt.Sprintf("Pods %s: %d, %s", group.what, len(group.pods), list(keysOf(r.queue, group.pods), most)))
+		}
 	}
 	return lines
 }
