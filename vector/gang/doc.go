@@ -2,8 +2,9 @@
 //
 // A [Packer] says where the pods can go, or how few victims make room for them. A [Proof]
 // follows an eviction loop and says as long as it is true that they fit nowhere. A
-// [Topology] keeps a gang within racks and blocks, a [Spread] keeps its members apart. The gang is a matrix with a row for each
-// member, and what is free is a matrix with a row for each node:
+// [Topology] keeps a gang within racks and blocks, a [Spread] keeps its members apart. The
+// gang is a matrix with a row for each member, and what is free is a matrix with a row for
+// each node:
 //
 //	packer := gang.NewPacker(gang.Options{Total: vector.SumColumns(nil, free, nil)})
 //	placement, ok := packer.Place(nil, free, requests, nil) // a row of free for each member

@@ -1,0 +1,100 @@
+package gang
+
+import (
+	"math"
+
+	"github.com/resvec/resvec/vector"
+)
+
+// surveySets takes the rows of full sets out of the rows that fit.
+func (p *Packer) surveySets(rows int) {
+	p.inSet = resized(p.inSet, p.spread.sets)
+	clear(p.inSet)
+	for r := range rows {
+		if p.spread.roomIn(p.spread.set(r)) == 0 {
+			for k := range p.fits {
+				p.fits[k].Clear(r)
+			}
+		}
+	}
+}
+
+// putInSet notes that a set of the Spread has taken a member. When it takes no other, its rows are
+// out of the masks at once, and not one by one when they are chosen.
+func (p *Packer) putInSet(set int) {
+	if p.inSet[set]++; p.inSet[set] < p.spread.roomIn(set) {
+		return
+	}
+	p.spread.each(set, func(r int) {
+		for k := range p.masks {
+			p.masks[k].Clear(r)
+		}
+	})
+}
+
+// placesIn returns how many workers set d holds. With a Spread it keeps how many its sets do.
+func (p *Packer) placesIn(free *vector.Matrix, d int) (places int64) {
+	l, s := &p.leading, &p.spread
+	if !s.on {
+		return l.placesIn(free, &p.sets, d)
+	}
+	s.sums = resized(s.sums, s.sets)
+	p.sets.each(d, free.Rows(), func(r int) bool { // few of many sets are in a set of Domains
+		s.sums[s.set(r)] = 0
+		return true
+	})
+	p.sets.each(d, free.Rows(), func(r int) bool {
+		set, copies := s.set(r), l.counter.on(free, r)
+		places += s.change(set, s.sums[set], s.sums[set]+copies)
+		s.sums[set] += copies
+		return true
+	})
+	return places
+}
+
+// chooseEven is choose where no set may be skewed: a row of the set with the fewest pods that
+// has one. Rows in no set of the Spread come last.
+func (p *Packer) chooseEven(k int32) int {
+	s := &p.spread
+	pods := func(set int) int64 { return s.runs(set) + int64(p.inSet[set]) }
+	fewest := int64(math.MaxInt64)
+	for set := range s.given {
+		fewest = min(fewest, pods(set))
+	}
+	chosen, least, cursor := -1, int64(math.MaxInt64), position(p.options.BestFit)
+	for set := range s.given {
+		if n := pods(set); n < least && n+1-fewest <= s.skew {
+			if r := p.rowIn(set, k); r >= 0 {
+				chosen, least = r, n
+			}
+			reposition(p.options.BestFit, cursor)
+		}
+	}
+	for r := 0; chosen < 0 && s.given < s.sets && r < len(s.setOf); r++ {
+		if int(s.setOf[r]) >= s.given && p.masks[k].Test(r) {
+			chosen = r
+		}
+	}
+	if chosen >= 0 {
+		reposition(p.options.BestFit, (chosen+1)%len(p.slots))
+	}
+	return chosen
+}
+
+// rowIn returns the row of a set of the Spread that is chosen for a member of kind k, or -1.
+func (p *Packer) rowIn(set int, k int32) int {
+	only := [1]int32{int32(set)}
+	rows := only[:]
+	if p.spread.grouped {
+		rows = p.spread.rowsOf(set)
+	}
+	if p.options.bestFit() {
+		return p.bestOf(rows, k)
+	}
+	for _, r := range rows {
+		if p.masks[k].Test(int(r)) {
+			return int(r)
+		}
+	}
+	return -1
+}
