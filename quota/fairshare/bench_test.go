@@ -122,10 +122,10 @@ func BenchmarkDivideAgain(b *testing.B) {
 			tree.Divide()
 		}
 	})
-	got := slices.Clone(tree.shares)
+	got := slices.Clone(tree.usage)
 	tree.stale.all(tree)
 	tree.Divide()
-	if !slices.Equal(got, tree.shares) {
+	if !slices.Equal(got, tree.usage) {
 		b.Fatal("dividing what has changed is not dividing everything")
 	}
 	b.Run("impl=everything", func(b *testing.B) {

@@ -352,14 +352,14 @@ func testTakingCase(t *testing.T, c worked, tree *Tree) {
 
 // state is all that a rollback restores.
 type state struct {
-	usage, shares []int64
-	history       []float64
+	usage   []int64
+	history []float64
 }
 
 func stateOf(tree *Tree) state {
-	return state{slices.Clone(tree.usage), slices.Clone(tree.shares), slices.Clone(tree.history)}
+	return state{slices.Clone(tree.usage), slices.Clone(tree.history)}
 }
 
 func (s state) is(tree *Tree) bool {
-	return slices.Equal(s.usage, tree.usage) && slices.Equal(s.shares, tree.shares) && slices.Equal(s.history, tree.history)
+	return slices.Equal(s.usage, tree.usage) && slices.Equal(s.history, tree.history)
 }

@@ -18,7 +18,7 @@ func (t *Tree) Divide() {
 	if s.isAll {
 		for _, row := range t.shape.order {
 			if row == 0 || t.rows[row].children > 0 {
-				t.divideRow(row, nil)
+				t.divideRow(row, math.MaxUint64)
 			}
 		}
 		s.clear() // only now: else shares that change here would count as stale the next time
@@ -27,8 +27,8 @@ func (t *Tree) Divide() {
 	// A share that changes makes the division below it stale, one level further down.
 	for depth := 0; depth < len(s.rows); depth++ {
 		for _, row := range s.rows[depth] {
-			t.divideRow(row, s.columnsOf(row))
-			clear(s.columnsOf(row))
+			t.divideRow(row, s.columns[row])
+			s.columns[row] = 0
 		}
 		s.rows[depth] = s.rows[depth][:0]
 	}
@@ -36,13 +36,13 @@ func (t *Tree) Divide() {
 
 // Share sets dst to what a queue should have, as [Tree.Divide] found it.
 func (t *Tree) Share(dst vector.ResourceVector, row int) vector.ResourceVector {
-	return read(dst[:0], t.shared(t.checked(row), share))
+	return read(dst[:0], t.used(t.checked(row), share))
 }
 
 // Oversold sets dst to what the children of a queue have been promised beyond its share.
 // The top's row is 0.
 func (t *Tree) Oversold(dst vector.ResourceVector, row int) vector.ResourceVector {
-	return read(dst[:0], t.shared(t.checked(row), oversold))
+	return read(dst[:0], t.used(t.checked(row), oversold))
 }
 
 // staleness is which divisions are out of date: for each parent the columns in which what it
@@ -53,19 +53,13 @@ type staleness struct {
 	isAll   bool
 	history bool      // past usage of parents is, too
 	rows    [][]int32 // per depth: parents with a stale column
-	columns []uint64  // per row: its stale columns, a bit each
-	words   int       // per row
-}
-
-func (s *staleness) columnsOf(row int32) []uint64 {
-	return s.columns[int(row)*s.words:][:s.words]
+	columns []uint64  // per row: its stale columns, a bit each; columns 0, 64, ... share one
 }
 
 // all makes every division stale.
 func (s *staleness) all(t *Tree) {
 	s.isAll = true
-	s.words = (t.cols + 63) / 64
-	s.columns = resized(s.columns, len(t.rows)*s.words)
+	s.columns = resized(s.columns, len(t.rows))
 }
 
 // clear makes none stale.
@@ -82,11 +76,8 @@ func (s *staleness) mark(t *Tree, row int32, j int) {
 	if row < 0 || t.shape.isOld || s.isAll || t.rows[row].children == 0 {
 		return
 	}
-	columns, marked := s.columnsOf(row), uint64(0)
-	for _, word := range columns {
-		marked |= word
-	}
-	columns[j/64] |= 1 << (j % 64)
+	marked := s.columns[row]
+	s.columns[row] |= 1 << (j % 64)
 	if marked == 0 {
 		depth := int(t.shape.depth[row])
 		for len(s.rows) <= depth {
@@ -96,13 +87,12 @@ func (s *staleness) mark(t *Tree, row int32, j int) {
 	}
 }
 
-// divideRow divides what a row gets among its children, in the columns of a set of bits or
-// in all.
-func (t *Tree) divideRow(row int32, columns []uint64) {
+// divideRow divides what a row gets among its children, in the columns of a set of bits.
+func (t *Tree) divideRow(row int32, columns uint64) {
 	d := &t.work
 	d.columns = d.columns[:0]
 	for j := range t.cols {
-		if columns == nil || columns[j/64]>>(j%64)&1 != 0 {
+		if columns>>(j%64)&1 != 0 {
 			d.columns = append(d.columns, j)
 		}
 	}
@@ -117,7 +107,7 @@ func (t *Tree) divideRow(row int32, columns []uint64) {
 		t.setShare(row, oversold, j, t.divide(row, children, k))
 	}
 	for i, child := range children {
-		now := t.shared(child, share)
+		now := t.used(child, share)
 		for k, j := range d.columns {
 			if x := d.gotten[k*len(children)+i]; now[j] != x {
 				t.setShare(child, share, j, x)
@@ -146,9 +136,9 @@ func (t *Tree) gather(children []int32) {
 
 // setShare writes an amount where that makes a difference.
 func (t *Tree) setShare(row int32, part, j int, x int64) {
-	if t.shared(row, part)[j] != x {
-		t.saveShare(row)
-		t.shared(row, part)[j] = x
+	if t.used(row, part)[j] != x {
+		t.save(row)
+		t.used(row, part)[j] = x
 	}
 }
 
@@ -187,7 +177,7 @@ type level struct{ num, den, weight uint64 }
 // returns what is promised beyond the amount.
 func (t *Tree) divide(row int32, children []int32, k int) (over int64) {
 	d, s, n, j := &t.work, &t.shape, len(children), t.work.columns[k]
-	first, amount := int(s.first[row]), t.shared(row, share)[j]
+	first, amount := int(s.first[row]), t.used(row, share)[j]
 	at := first*t.cols + j*n
 	d.can, d.got, d.right, d.weight = d.cans[k*n:][:n], d.gotten[k*n:][:n], s.rights[at:][:n], s.weights[at:][:n]
 	d.ranks, d.priorities = s.ranks[first:][:n], s.priorities[first:][:n]

@@ -132,7 +132,7 @@ func (t *Tree) Explain(row, column int) Bound {
 	// Weights in effect come from past usage, which parents have as sums.
 	t.sumHistory()
 	b := Bound{
-		Queue: t.rows[i].name, Resource: t.columns[column], Share: float64(t.shared(i, share)[column]),
+		Queue: t.rows[i].name, Resource: t.columns[column], Share: float64(t.used(i, share)[column]),
 		Wanted: float64(t.used(i, wanted)[column]), Limit: open(t.term(i, limit)[column]), Deserved: open(t.term(i, deserved)[column]),
 		Weight: float64(t.term(i, weight)[column]) / 1000,
 	}
@@ -175,7 +175,7 @@ func (t *Tree) Explain(row, column int) Bound {
 		b.Cause = ByGuarantee
 	case t.options.ByWeight && level.den == 0:
 		// It alone shares what nobody is guaranteed. That takes no level, but has one.
-		b.Cause, b.Level = ByLevel, levelOf(uint64(t.shared(i, share)[column]), uint64(t.term(i, weight)[column]), 1000)
+		b.Cause, b.Level = ByLevel, levelOf(uint64(t.used(i, share)[column]), uint64(t.term(i, weight)[column]), 1000)
 	case level.den > 0:
 		unit := uint64(1000) // the division counts weights in thousandths, with history in 10^-9
 		if t.options.History > 0 && !t.options.ByWeight {

@@ -78,14 +78,14 @@ func TestSharesAndWhatBoundsThem(t *testing.T) {
 			if got := tree.Oversold(nil, 0)[0]; got != test.oversold {
 				t.Errorf("oversold %v, want %v", got, test.oversold)
 			}
-			before := slices.Clone(tree.shares)
+			before := slices.Clone(tree.usage)
 			for i, q := range test.queues {
 				row, _ := tree.Row(q.name)
 				if got := tree.Explain(row, 0).String(); test.bounds[i] != "" && got != test.bounds[i] {
 					t.Errorf("%s, want %s", got, test.bounds[i])
 				}
 			}
-			if !slices.Equal(tree.shares, before) {
+			if !slices.Equal(tree.usage, before) {
 				t.Error("an explanation changes shares")
 			}
 		})
@@ -346,7 +346,7 @@ func TestLeastPriorityIsServedLast(t *testing.T) {
 			must(t, err)
 		}
 		// Saturations are the same only if the shares are.
-		copy(tree.shared(1, share), tree.shared(2, share))
+		copy(tree.used(1, share), tree.used(2, share))
 		if leaf, _, _ := tree.Next(); leaf != 2 {
 			t.Errorf("rules %d: row %d is served first", rules, leaf)
 		}
@@ -419,8 +419,8 @@ func TestSkippedForGood(t *testing.T) {
 		tree.Admit(id)
 		must(t, tree.Forget(a, Job{Request: vector.ResourceVector{1}}))
 	}
-	if l := &tree.line; len(l.skipped) > 1 || len(l.jobs) > 1 || cap(l.leaves[a].jobs) > 8 {
-		t.Errorf("%d leaves are skipped, of %d jobs, and %d of the leaf", len(l.skipped), len(l.jobs), cap(l.leaves[a].jobs))
+	if l := &tree.line; len(l.jobs) > 1 || cap(l.leaves[a].jobs) > 8 {
+		t.Errorf("%d jobs, and %d of the leaf", len(l.jobs), cap(l.leaves[a].jobs))
 	}
 	tree.Resume()
 	if _, _, ok := tree.Next(); ok {
@@ -545,5 +545,33 @@ func TestExplainNoColumn(t *testing.T) {
 			}()
 			tree.Explain(0, column)
 		}()
+	}
+}
+
+// Beyond 64 columns two of them share the bit that says what to divide again.
+func TestManyColumns(t *testing.T) {
+	const cols = 70
+	tree, err := NewTree(vector.Schema{}, cols, Options{})
+	must(t, err)
+	total := slices.Repeat(vector.ResourceVector{10}, cols)
+	must(t, tree.SetTotal(total))
+	_, _, err = tree.Set("p", Queue{})
+	must(t, err)
+	a, _, err := tree.Set("a", Queue{Parent: "p"})
+	must(t, err)
+	b, _, err := tree.Set("b", Queue{Parent: "p"})
+	must(t, err)
+	must(t, tree.SetUsage(a, Usage{Wanted: total}))
+	tree.Divide()
+	for _, j := range []int{1, 65} {
+		wanted := make(vector.ResourceVector, cols)
+		wanted[j] = 10
+		must(t, tree.SetUsage(b, Usage{Wanted: wanted}))
+		tree.Divide()
+		want := slices.Clone(total)
+		want[j] = 5
+		if got := tree.Share(nil, a); !slices.Equal(got, want) {
+			t.Errorf("column %d: %v", j, got)
+		}
 	}
 }

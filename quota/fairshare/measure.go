@@ -26,16 +26,14 @@ func (r Ratio) Compare(s Ratio) int {
 		}
 		return -1
 	}
-	// num/(den*weight) of both; a product takes 150 bits, and 0/0 is taken as 0/1.
-	return compareProducts(r.num, max(s.den, zeroOf(s.num)), max(s.weight, 1), s.num, max(r.den, zeroOf(r.num)), max(r.weight, 1))
-}
-
-// zeroOf returns 1 for a numerator of 0: 0/0 is 0/1.
-func zeroOf(num uint64) uint64 {
-	if num == 0 {
-		return 1
+	if r.num == 0 {
+		r.den = 1 // also of 0/0
 	}
-	return 0
+	if s.num == 0 {
+		s.den = 1
+	}
+	// num/(den*weight) of both; a product takes 150 bits.
+	return compareProducts(r.num, s.den, max(s.weight, 1), s.num, r.den, max(r.weight, 1))
 }
 
 func (r Ratio) isInfinite() bool { return r.unweighted || r.den == 0 && r.num > 0 }
@@ -144,7 +142,7 @@ func (t *Tree) saturation(row int32, more []int64, sign int64) Ratio {
 
 // saturationOf is saturation if the row had these amounts.
 func (t *Tree) saturationOf(row int32, has, more []int64, sign int64) (most Ratio) {
-	gets := t.shared(row, share)
+	gets := t.used(row, share)
 	for j, a := range has {
 		if more != nil {
 			a += sign * more[j]
@@ -163,7 +161,7 @@ func (t *Tree) entitledTo(row int32, j int) int64 {
 	if d == unlimited {
 		return l
 	}
-	return min(l, max(d, t.shared(row, share)[j]))
+	return min(l, max(d, t.used(row, share)[j]))
 }
 
 // kaiShare returns the greatest allocated/entitled, with more allocated.

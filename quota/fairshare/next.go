@@ -205,7 +205,7 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 		// with the job, goes first, before any priority.
 		isOver, isWithin := true, true
 		for j, a := range t.used(row, allocated) {
-			isOver = isOver && a > t.shared(row, share)[j]
+			isOver = isOver && a > t.used(row, share)[j]
 			isWithin = isWithin && a+wants[j] <= t.term(row, deserved)[j]
 			if a+wants[j] > 0 && t.entitledTo(row, j) == 0 {
 				k.unentitled = 1

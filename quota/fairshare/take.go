@@ -304,7 +304,7 @@ func (c *Claim) first() Refusal {
 	switch t.options.Rules {
 	case KAI:
 		for j, q := range c.asks {
-			if a, f := c.before[j]+q, t.shared(c.leaf, share)[j]; a > f {
+			if a, f := c.before[j]+q, t.used(c.leaf, share)[j]; a > f {
 				return c.refusal(AboveShare, c.leaf, -1, j, a, f)
 			}
 		}
@@ -463,7 +463,7 @@ func (c *Claim) askShare(a, b int32) Refusal {
 	t := c.t
 	for _, x := range c.path {
 		for j, q := range c.asks {
-			if has, f := t.used(x, allocated)[j]+q, t.shared(x, share)[j]; q > 0 && has > f {
+			if has, f := t.used(x, allocated)[j]+q, t.used(x, share)[j]; q > 0 && has > f {
 				return c.refusal(AboveShare, x, b, j, has, f)
 			}
 		}
@@ -581,7 +581,7 @@ func (c *Claim) endKAI(x, y int32) Refusal {
 			continue
 		}
 		hasX, hasY := uint64(t.used(x, allocated)[j]+q), uint64(t.used(y, allocated)[j])
-		fx, fy := uint64(t.shared(x, share)[j]), uint64(t.shared(y, share)[j])
+		fx, fy := uint64(t.used(x, share)[j]), uint64(t.used(y, share)[j])
 		if hasX > fx && fy > 0 && compareProducts(c.t.factor, hasX, fy, 1000, hasY, fx) >= 0 {
 			r := c.comparison(StillMore, x, y, Ratio{num: hasX, den: fx}, Ratio{num: hasY, den: fy})
 			r.Resource = t.columns[j]

@@ -93,8 +93,7 @@ type Tree struct {
 	came  int64   // how many queues came, for default ranks
 
 	terms   []int64   // what queues are given: termParts for each row
-	usage   []int64   // what they have and want: usageParts for each row
-	shares  []int64   // what they should have: shareParts for each row
+	usage   []int64   // what they have, want and should have: usageParts for each row
 	history []float64 // their past usage
 	total   []int64   // what there is
 
@@ -147,14 +146,9 @@ const (
 	asked            // what SetUsage said is wanted: leaves only
 	waiting          // what the jobs want that wait in the tree: leaves only
 	charged          // what Kueue counts as usage: without what children keep to themselves
+	share            // what it should have
+	oversold         // what is promised to its children beyond that
 	usageParts
-)
-
-// The parts of a row of shares.
-const (
-	share    = iota
-	oversold // what is promised to children beyond the share
-	shareParts
 )
 
 const (
@@ -229,7 +223,6 @@ func (t *Tree) grow() {
 	n := len(t.rows)
 	t.terms = grown(t.terms, n*termParts*t.cols)
 	t.usage = grown(t.usage, n*usageParts*t.cols)
-	t.shares = grown(t.shares, n*shareParts*t.cols)
 	t.history = grown(t.history, n*t.cols)
 	t.promised = grown(t.promised, n*t.cols)
 	t.line.grow(n)
@@ -252,7 +245,7 @@ func resized[T any](s []T, n int) []T {
 	return slices.Grow(s[:0], n)[:n]
 }
 
-// term, used and shared return a part of a row, all columns of it. The third index keeps an append
+// term and used return a part of a row, all columns of it. The third index keeps an append
 // from running into the next part.
 func (t *Tree) term(row int32, part int) []int64 {
 	return t.terms[(int(row)*termParts+part)*t.cols:][:t.cols:t.cols]
@@ -260,10 +253,6 @@ func (t *Tree) term(row int32, part int) []int64 {
 
 func (t *Tree) used(row int32, part int) []int64 {
 	return t.usage[(int(row)*usageParts+part)*t.cols:][:t.cols:t.cols]
-}
-
-func (t *Tree) shared(row int32, part int) []int64 {
-	return t.shares[(int(row)*shareParts+part)*t.cols:][:t.cols:t.cols]
 }
 
 // Cols returns the number of columns.
@@ -457,7 +446,6 @@ func (t *Tree) Delete(name string) (bool, error) {
 	t.rows[row] = queueRow{parent: -1}
 	clear(t.terms[int(row)*termParts*t.cols:][:termParts*t.cols])
 	clear(t.usage[int(row)*usageParts*t.cols:][:usageParts*t.cols])
-	clear(t.shares[int(row)*shareParts*t.cols:][:shareParts*t.cols])
 	clear(t.history[int(row)*t.cols:][:t.cols])
 	delete(t.names, name)
 	t.free = append(t.free, row)
@@ -575,7 +563,7 @@ func (t *Tree) promise(row int32, sign int64) {
 func (t *Tree) left(parent int32) {
 	if parent >= 0 && t.rows[parent].children == 0 {
 		clear(t.history[int(parent)*t.cols:][:t.cols])
-		clear(t.shared(parent, oversold))
+		clear(t.used(parent, oversold))
 	}
 }
 
@@ -628,7 +616,7 @@ func (t *Tree) checkVector(v vector.ResourceVector) {
 }
 
 // shape is what follows from the terms of all queues: their order, and what they lend. It is
-// made anew when one changes, which is rare; all of usage and shares is kept up to date in
+// made anew when one changes, which is rare; all of usage is kept up to date in
 // place.
 type shape struct {
 	isOld    bool

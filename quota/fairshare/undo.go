@@ -18,28 +18,19 @@ type journal struct {
 	edits   uint64   // moves on with every change, so that a claim sees changes that are not its own
 	stage   uint64   // moves on with every mark, rollback and commit
 	began   uint64   // the stage in which it was emptied last
-	saved   []uint64 // per row: the stage in which its usage was saved last
-	divided []uint64 // the same for its share
+	saved   []uint64 // per row: the stage in which it was saved last
 }
 
-// change is one entry of a journal: a row of amounts, or the state of a job.
+// change is one entry of a journal: a row of amounts, or what a job was.
 type change struct {
-	kind  changeKind
-	state jobState // what the job was
-	id    int32    // the row or the job
+	isJob bool
+	state jobState
+	id    int32 // the row or the job
 	stage uint64
 }
 
-type changeKind uint8
-
-const (
-	usageChange changeKind = iota
-	shareChange
-	jobChange
-)
-
 func (l *journal) grow(rows int) {
-	l.saved, l.divided = grown(l.saved, rows), grown(l.divided, rows)
+	l.saved = grown(l.saved, rows)
 	l.began = max(l.began, 1) // no row is saved in stage 0
 	l.stage = max(l.stage, 1)
 }
@@ -81,39 +72,26 @@ func (t *Tree) Rollback(mark Mark) {
 	l.edits++
 	// Newest first: of a row that is there twice the older amounts are written last.
 	for k := len(l.changes) - 1; k >= n; k-- {
-		c := l.changes[k]
-		switch c.kind {
-		case usageChange:
-			t.restoreUsage(c.id)
-		case shareChange:
-			t.restoreShare(c.id)
-		case jobChange:
+		if c := l.changes[k]; c.isJob {
 			t.setState(c.id, c.state)
+		} else {
+			t.restore(c.id)
 		}
 	}
 	l.changes = l.changes[:n]
 	l.stage++
 }
 
-// save remembers the usage of a row, once between two marks.
+// save remembers the amounts of a row, once between two marks.
 func (t *Tree) save(row int32) {
-	t.journal.save(usageChange, t.journal.saved, row, t.usage, usageParts*t.cols)
-}
-
-// saveShare remembers the share of a row, once between two marks.
-func (t *Tree) saveShare(row int32) {
-	t.journal.save(shareChange, t.journal.divided, row, t.shares, shareParts*t.cols)
-}
-
-// save remembers the n amounts of a row, unless it was saved in this stage.
-func (l *journal) save(kind changeKind, saved []uint64, row int32, amounts []int64, n int) {
+	l, n := &t.journal, usageParts*t.cols
 	l.edits++
-	if !l.isOn || saved[row] == l.stage {
+	if !l.isOn || l.saved[row] == l.stage {
 		return
 	}
-	saved[row] = l.stage
-	l.changes = append(l.changes, change{kind: kind, id: row, stage: l.stage})
-	l.amounts = append(l.amounts, amounts[int(row)*n:][:n]...)
+	l.saved[row] = l.stage
+	l.changes = append(l.changes, change{id: row, stage: l.stage})
+	l.amounts = append(l.amounts, t.usage[int(row)*n:][:n]...)
 }
 
 // saveJob remembers the state of a job.
@@ -121,38 +99,26 @@ func (t *Tree) saveJob(id int32, state jobState) {
 	l := &t.journal
 	l.edits++
 	if l.isOn {
-		l.changes = append(l.changes, change{kind: jobChange, state: state, id: id, stage: l.stage})
+		l.changes = append(l.changes, change{isJob: true, state: state, id: id, stage: l.stage})
 	}
 }
 
-// pop returns the last n amounts and drops them.
-func (l *journal) pop(n int) []int64 {
-	k := len(l.amounts) - n
-	last := l.amounts[k:]
-	l.amounts = l.amounts[:k]
-	return last
-}
-
-func (t *Tree) restoreUsage(row int32) {
-	n := usageParts * t.cols
-	now, before := t.usage[int(row)*n:][:n], t.journal.pop(n)
+// restore gives a row the amounts that were saved last. A division is stale then where what it
+// reads or gives is another now. Where nothing differs it is what it was: up to date with these
+// amounts, or stale already.
+func (t *Tree) restore(row int32) {
+	l, n, parent := &t.journal, usageParts*t.cols, t.rows[row].parent
+	now, before := t.usage[int(row)*n:][:n], l.amounts[len(l.amounts)-n:]
+	differs := func(part, j int) bool { return now[part*t.cols+j] != before[part*t.cols+j] }
 	for j := range t.cols {
-		if now[wanted*t.cols+j] != before[wanted*t.cols+j] {
-			t.stale.mark(t, t.rows[row].parent, j)
+		if differs(wanted, j) || differs(share, j) {
+			t.stale.mark(t, parent, j)
+		}
+		if differs(share, j) || differs(oversold, j) {
+			t.stale.mark(t, row, j)
 		}
 	}
 	copy(now, before)
-	t.touch(row)
-}
-
-func (t *Tree) restoreShare(row int32) {
-	n := shareParts * t.cols
-	copy(t.shares[int(row)*n:][:n], t.journal.pop(n))
-	// Whether the share was up to date then is not known, so it counts as stale. Dividing a
-	// second time gives the same.
-	for j := range t.cols {
-		t.stale.mark(t, row, j)
-		t.stale.mark(t, t.rows[row].parent, j)
-	}
+	l.amounts = l.amounts[:len(l.amounts)-n]
 	t.touch(row)
 }

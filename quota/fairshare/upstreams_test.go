@@ -152,7 +152,7 @@ func TestUpstreams(t *testing.T) {
 		tree.Divide()
 		for _, q := range test.Queues {
 			row, _ := tree.Row(textOf(t, q[0]))
-			copy(tree.shared(int32(row), share), padded(nil, amountsOf(t, q[3]), len(test.Request)))
+			copy(tree.used(int32(row), share), padded(nil, amountsOf(t, q[3]), len(test.Request)))
 		}
 		row, _ := tree.Row(test.P)
 		claim := NewClaim(tree)

@@ -9,7 +9,6 @@ type line struct {
 	jobs     []job
 	requests []int64    // of each job, a row
 	leaves   []leafLine // per row
-	skipped  []int32    // leaves with skipped jobs, each once; some have none any more
 	gone     []int32    // jobs that are gone and may come back by a rollback
 	free     []int32
 	came     int64
@@ -19,9 +18,8 @@ type line struct {
 // behind them those that were skipped. So a job that is skipped, or waits again, moves by one
 // swap, and a leaf knows its own jobs.
 type leafLine struct {
-	jobs      []int32
-	waits     int  // how many wait
-	isSkipped bool // the leaf is in the list of those with skipped jobs
+	jobs  []int32
+	waits int // how many wait
 }
 
 // waiting returns the jobs of a leaf that wait, the next at the front.
@@ -158,16 +156,12 @@ func (t *Tree) Skip(id int) {
 
 // Resume lets all jobs wait again that were skipped: a new cycle begins.
 func (t *Tree) Resume() {
-	l := &t.line
-	for _, leaf := range l.skipped {
-		q := &l.leaves[leaf]
-		q.isSkipped = false
+	for leaf := range t.line.leaves {
 		// The first behind the heap is the next to enter it, whichever that is.
-		for q.waits < len(q.jobs) {
+		for q := &t.line.leaves[leaf]; q.waits < len(q.jobs); {
 			t.change(q.jobs[q.waits], waits)
 		}
 	}
-	l.skipped = l.skipped[:0]
 }
 
 // change brings a job into another state and remembers the old one.
@@ -203,11 +197,6 @@ func (t *Tree) setState(id int32, state jobState) {
 	switch j.state = state; state {
 	case waits:
 		t.enter(id)
-	case isSkipped:
-		if !q.isSkipped {
-			q.isSkipped = true
-			l.skipped = append(l.skipped, j.leaf)
-		}
 	case hasGone:
 		l.gone = append(l.gone, id)
 	case noJob: // its coming was rolled back
