@@ -5,9 +5,8 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// EnqueueableBatch is [Ledger.Enqueueable] for many jobs, each alone on one state: bit i of
-// dst, which is resized, is the answer to jobs[i]. It allocates nothing once dst is large
-// enough.
+// EnqueueableBatch is Enqueueable for many jobs, each alone, on one state: bit i of dst,
+// which is resized, is the answer to jobs[i].
 func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uint64) {
 	for _, r := range jobs {
 		l.serves(r.owner)
@@ -27,7 +26,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	return l.seq
 }
 
-// AllocatableBatch is [Ledger.Allocatable] for many tasks, as [Ledger.EnqueueableBatch].
+// AllocatableBatch is EnqueueableBatch for Allocatable.
 func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq uint64) {
 	for _, t := range tasks {
 		l.serves(t.owner)

@@ -119,7 +119,7 @@ func (c *Config) read(q *Queue) map[string]quotaText {
 			where = cardsField
 			e.counts, e.faults = parseCards(q.Cards)
 		} else {
-			e.counts, e.faults = c.ParseQuota(q.Annotations[key])
+			e.counts, e.faults = parseQuota(q.Annotations[key], c.FailToZero)
 		}
 		for i := range e.faults {
 			e.faults[i].Field = where
@@ -133,7 +133,7 @@ func (c *Config) read(q *Queue) map[string]quotaText {
 	return read
 }
 
-// parseCards is ParseQuota for cards that are no text. They become one: so the rules are
+// parseCards is parseQuota for cards that are no text. They become one: so the rules are
 // those of the annotation.
 func parseCards(cards map[string]int64) ([]Item, []EntryError) {
 	text, err := json.Marshal(cards)

@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Catalog says which cards a cluster has. A [device.Catalog] is one. A ledger keeps it and
-// asks it from several goroutines, without a lock of its own, so it must not change.
+// Catalog says which cards a cluster has, as a [device.Catalog] does. Goroutines ask it
+// without a lock, so it must not change.
 type Catalog interface {
 	Cards() []string                                // all cards, sorted
 	CardsOf(node string) []device.Card              // those of a node; nil if it isn't known
@@ -127,9 +127,8 @@ type findings struct {
 	amounts device.Totals
 }
 
-// SetCatalog replaces what was discovered: totals, which resources carry which
-// cards, and the cards of nodes. Cards that were known stay known, with the
-// resources they had last.
+// SetCatalog replaces what was discovered. Cards that were known stay known, with the
+// resources that carried them last.
 func (l *Ledger) SetCatalog(catalog Catalog) (seq uint64, err error) {
 	found := read(catalog)
 	placed := l.lockFound(catalog)
@@ -137,8 +136,8 @@ func (l *Ledger) SetCatalog(catalog Catalog) (seq uint64, err error) {
 	return l.unlock(err == nil, nil), err
 }
 
-// Declare makes cards known that no node has yet; their counts don't matter. A card without a
-// resource is for pods with claims. What the catalog says of a card's resource comes first.
+// Declare makes cards known that no node has yet; counts don't matter. One without a
+// resource is for pods with claims. What the catalog says of a resource comes first.
 func (l *Ledger) Declare(cards []device.Card) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(l.source.findings, nil, cards)

@@ -8,9 +8,8 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// Check recomputes everything from the records of jobs and charges. An error lists the
-// first things that don't agree, sorted by queue, job, task and resource. It is a fault of
-// this package, or of memory.
+// Check recomputes everything from the records. An error lists the first things that don't
+// agree: it is a fault of this package, or of memory.
 func (l *Ledger) Check() error {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -162,11 +161,9 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// Over lists the limits that are exceeded, by queue, their Level, cpu, memory,
-// cards and outputs.
-// Each was lowered, by new queues or, with Config.EnforceGuarantee, by another catalog; or
-// [Ledger.Reconcile] found more in use than was decided here. Room is below 0: Limit less
-// max(allocated, allocated - elastic + inqueue), see [Usage].
+// Over lists the limits that are exceeded, by queue: they were lowered, or more runs than
+// was decided here. Room is Limit - max(allocated, allocated - elastic + inqueue), see
+// [Usage].
 func (l *Ledger) Over() []Headroom {
 	l.rlock()
 	defer l.mu.RUnlock()

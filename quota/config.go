@@ -5,40 +5,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Config is how a [Ledger] decides. The zero value is the default. Its methods only read
-// it, but for ParseArguments and ParseSchedulerConf; a ledger keeps a copy.
+// Config is how a [Ledger] decides, for its life: after a change of Outputs or
+// Transformation, make a new ledger and call [Ledger.Reconcile]. The zero value is the
+// default.
+//
+// OnEvent is called without a lock, in the goroutine of the operation: Event.Seq orders
+// events of concurrent ones. SetQueues and SetCatalog have none. Without AnyMix a job has
+// at most 128 lists of cards that bind its tasks.
 type Config struct {
-	Keys    Keys          // the annotations
-	Unnamed UnnamedPolicy // card-carrying resources of a pod whose cards are not named
-
-	// AnyMix fills an item with any of its alternatives, in whole units from left to right.
-	// Without it an item, and the tasks that count against it, are on one card, and a job has
-	// at most 128 lists of cards that bind its tasks. [Job.AnyMix] takes its place for a job.
-	AnyMix bool
-
-	MissingUnlimited   bool // no limit of cpu and memory in a leaf queue whose capability doesn't mention them; else none may be used
-	FailToZero         bool // annotations as Go decodes a map[string]int, or nothing, as Volcano's plugin; else only bad entries drop, and make a request invalid
-	UnlimitedCPUMemory bool // what has cards counts without cpu and memory, as by the plugin's cardUnlimitedCpuMemory
-	EnforceGuarantee   bool // limits are what the guarantees of siblings leave, see [Usage.RealCapability]
-	SpecOnly           bool // a pod counts with what its spec requests; else, while it is resized in place, with the greatest of wanted, allocated and actual, as the scheduler counts nodes
-	CountReleasing     bool // tasks that are being deleted, or wait for the resources of these, count as allocated
-
-	// Outputs are further resources that queues are limited in, in whole units: what
-	// Transformation makes of the requests of pods; nil: what pods request under these names.
-	// Both are fixed for a ledger's life. To change them, make a new ledger and call
-	// [Ledger.Reconcile].
-	Outputs        []corev1.ResourceName
-	Transformation *transform.Transformation
-
-	// OnEvent, if not nil, gets an event for each job or task that an operation changes, and
-	// one per refused operation, but none of SetQueues and SetCatalog. It is called without
-	// a lock, in the goroutine of the operation. So events of concurrent operations may
-	// come out of order; Event.Seq orders them.
-	OnEvent func(Event)
+	Keys               Keys                      // the annotations
+	Unnamed            UnnamedPolicy             // card-carrying resources of a pod whose cards are not named
+	AnyMix             bool                      // an item is filled from left to right with whole units of any alternative; else it, and its tasks, are on one card
+	MissingUnlimited   bool                      // a leaf queue that doesn't mention cpu or memory isn't limited in it; else it may use none
+	FailToZero         bool                      // annotations as Volcano's plugin: what decodes into a map[string]int, or nothing; else only bad entries drop, and make a request invalid
+	UnlimitedCPUMemory bool                      // what has cards counts without cpu and memory: the plugin's cardUnlimitedCpuMemory
+	EnforceGuarantee   bool                      // limits are what guarantees of siblings leave, see [Usage.RealCapability]
+	SpecOnly           bool                      // a pod that is resized counts with its spec; else with the greatest of wanted, allocated and actual
+	CountReleasing     bool                      // tasks that are being deleted, or wait for such, count as allocated
+	Outputs            []corev1.ResourceName     // further resources that queues are limited in, in whole units
+	Transformation     *transform.Transformation // makes outputs of what pods request; nil: they request them by name
+	OnEvent            func(Event)               // if not nil, gets an event for each changed job or task, and each refused operation
 }
 
-// UnnamedPolicy says what is done with a resource of a pod that carries cards when the
-// pod names none of them. Empty: as if all known cards of the resource were named, sorted.
+// UnnamedPolicy says what counts of a resource that carries cards when its pod names none
+// of them. Empty: as if all known cards of the resource were named, sorted.
 type UnnamedPolicy string
 
 const (
@@ -48,11 +38,10 @@ const (
 
 // Keys are the annotations that are read.
 type Keys struct {
-	Quota   string // on a queue; empty: [QuotaAnnotation]
-	Request string // on a job or PodGroup; empty: [RequestAnnotation]
-	Name    string // on a pod; empty: [NameAnnotation]
-
-	Deserved, Guarantee string // on a queue, in the place of Quota for those two; empty: Quota
+	Quota               string // on a queue; empty: [QuotaAnnotation]
+	Request             string // on a job or PodGroup; empty: [RequestAnnotation]
+	Name                string // on a pod; empty: [NameAnnotation]
+	Deserved, Guarantee string // on a queue, in the place of Quota for these; empty: Quota
 }
 
 // Unlimited is a limit, or the room, where there is none. The others are the annotations

@@ -5,15 +5,14 @@ import "github.com/resvec/resvec/quota/internal/book"
 // Fits is how many copies of something would be admitted.
 type Fits struct {
 	Copies int64      `json:"copies"`         // [Unlimited] if no limit stops them
-	Room   []Headroom `json:"room,omitempty"` // before the first: of cpu, memory, each alternative of each item, and outputs; nil if the queue takes nothing
+	Room   []Headroom `json:"room,omitempty"` // before the first: cpu, memory, each alternative of each item, outputs; nil if the queue takes nothing
 	Next   Answer     `json:"next"`           // to one copy more; OK if no limit stops them
 }
 
-// JobCopies counts how many copies of a job, each a new job, would be reserved now, one
-// after the other as by [Ledger.ReserveMany], and says what stops the next one. Where no
-// limit stops them, but a sum would after more than a thousand ([ReasonTooLarge]), they are
-// [Unlimited]. The work doesn't grow with the number of copies. A job that another queue
-// has is an [ErrConflict].
+// JobCopies counts how many new jobs like this one would be reserved now, as by
+// ReserveMany, and says what stops the next one. If only a sum would, after more than a
+// thousand, they are [Unlimited]. The work doesn't grow with their number. A job that
+// another queue has is an [ErrConflict].
 func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	l.serves(job.owner)
 	l.rlock()
@@ -28,8 +27,8 @@ func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	return f, nil
 }
 
-// TaskCopies is [Ledger.JobCopies] for new tasks of a job, committed together as by
-// [Ledger.CommitAll], with what is held for the job.
+// TaskCopies is JobCopies for new tasks of a job, as by CommitAll, with what is held for
+// the job.
 func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 	l.serves(task.owner)
 	l.rlock()

@@ -59,9 +59,9 @@ func (w *world) do(line string) string {
 		var whys []string
 		for _, o := range a.Options {
 			whys = append(whys, o.Resource+" "+map[Reason]string{
-				"": "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", ReasonFirmElsewhere: "firm",
-				ReasonNotOnNode: "node", ReasonHoldTooLarge: "hold", ReasonNoQuota: "none", ReasonNotTogether: "together",
-				ReasonUnreadableQuota: "unreadable", ReasonTooLarge: "too large",
+				"": "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", reasonFirmElsewhere: "firm",
+				reasonNotOnNode: "node", reasonHoldTooLarge: "hold", ReasonNoQuota: "none", reasonNotTogether: "together",
+				reasonUnreadableQuota: "unreadable", ReasonTooLarge: "too large",
 			}[o.Why])
 		}
 		return strings.Join(whys, ", ")
@@ -719,7 +719,7 @@ func TestWiderMapRefused(t *testing.T) {
 		want  error
 		names string
 	}{
-		{"sums", func() error { _, _, err := w.setBuilt(below, wider); return err }, ErrOverflow, `queue "org": 9007199254740.99 cards of A: want sums below 2^62 milli-cards`},
+		{"sums", func() error { _, _, err := w.setBuilt(below, wider); return err }, ErrBadAmount, `queue "org": 9007199254740.99 cards of A: want sums below 2^62 milli-cards`},
 		{"faults", func() error { _, _, err := w.setBuilt(bad, wider); return err }, ErrBadName, ""},
 		{"cards", func() error { _, err := w.SetCatalog(cluster(map[string]string{"n": "X:1 \xff:1"})); return err }, ErrBadName, `card "\xff"`},
 		{"declared cards", func() error { _, err := w.Declare([]device.Card{{Name: "X"}, {}}); return err }, ErrBadName, `card ""`},
@@ -756,7 +756,7 @@ func TestVeryMuchBelowOneQueue(t *testing.T) {
 	for _, spec := range alone {
 		w.want(w.reserve("j"+spec.Name, spec.Name, "A:9007199254740991m"), "yes")
 	}
-	if _, _, err := w.setBuilt(below, nil); !errors.Is(err, ErrOverflow) {
+	if _, _, err := w.setBuilt(below, nil); !errors.Is(err, ErrBadAmount) {
 		t.Errorf("%v", err)
 	}
 	w.want(w.probe("org", "A:1"), "UnknownQueue")

@@ -54,10 +54,9 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 	return 0
 }
 
-// CompareQueues says which of two queues comes first, negative for a: the one of higher
-// priority, then of lower share, then of smaller name. If their parents differ, the
-// queues above them that have the same parent are compared. A queue comes before those
-// below it; queues that aren't there come last. On one state it is a total order.
+// CompareQueues is negative if queue a comes before b: the one of higher priority, lower
+// share or smaller name, of those above them with the same parent. A queue comes before
+// those below it, one that isn't there last. On one state it is a total order.
 func (l *Ledger) CompareQueues(a, b string) int {
 	l.rlock()
 	defer l.mu.RUnlock()

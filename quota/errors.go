@@ -10,8 +10,7 @@ import (
 var (
 	ErrConflict  = errors.New("quota: id is in use with other content")
 	ErrReserved  = fmt.Errorf("%w: reserved with another min", ErrConflict) // see [Ledger.Resize]
-	ErrOverflow  = errors.New("quota: sum too large")                       // of what one caller lists: 2^53; of a tree: 2^62
-	ErrBadAmount = errors.New("quota: bad amount")                          // negative, too large, no multiple of its unit, or of an output that the ledger doesn't have
+	ErrBadAmount = errors.New("quota: bad amount")                          // that nothing can have: negative, too large, no multiple of its unit, of no output; a sum that is too large
 	ErrBadName   = errors.New("quota: name is empty or not UTF-8")          // it couldn't be written down
 	ErrFormat    = errors.New("quota: unknown snapshot format")             // no object of JSON, or one of another format or version
 	ErrConfig    = errors.New("quota: snapshot of another configuration")

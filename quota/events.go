@@ -2,7 +2,7 @@ package quota
 
 import corev1 "k8s.io/api/core/v1"
 
-// Event is one job or task that a change was about, or an operation that was refused.
+// Event is a job or task that changed, or a refused operation.
 type Event struct {
 	Seq     uint64    `json:"seq"` // of the change, all of whose events have it; of a refusal, of the state that it was decided on
 	Kind    EventKind `json:"kind"`
@@ -10,8 +10,7 @@ type Event struct {
 	Job     string    `json:"job,omitempty"`
 	Task    string    `json:"task,omitempty"` // empty: the whole job
 	Amounts           // what the task is charged; of a job the cpu and memory of its min, and what it holds of the rest
-
-	Refusal Refusal `json:"refusal,omitzero"` // of EventRefused, which has no amounts
+	Refusal Refusal   `json:"refusal,omitzero"` // of EventRefused, which has no amounts
 }
 
 // EventKind is what an [Event] is about.

@@ -522,35 +522,6 @@ func ExampleConfig_ParseArguments() {
 	// quota: cardUnlimitedCpuMemory: Invalid value: "true": must be true or false, not a string
 }
 
-func ExampleConfig_ParseQuota() {
-	entries, faults := new(quota.Config).ParseQuota(`{"A100": 2, "H100": 2.5, "V100": 0}`)
-	for _, e := range entries {
-		fmt.Println(e.Alternatives, e.Milli)
-	}
-	fmt.Println(faults)
-	// Output:
-	// [A100] 2000
-	// [V100] 0
-	// [quota: entry "H100": the count is 2.5: want a whole number of cards from 0 to 9007199254740, in digits]
-}
-
-func ExampleConfig_ParseRequest() {
-	entries, _ := new(quota.Config).ParseRequest(`{"A100 | H100": 4, "V100": 1}`)
-	for _, e := range entries {
-		fmt.Printf("%q %d\n", e.Alternatives, e.Milli)
-	}
-	// Output:
-	// ["A100" "H100"] 4000
-	// ["V100"] 1000
-}
-
-func ExampleParseAlternatives() {
-	names, notes := quota.ParseAlternatives("H100| A100|H100 |V100")
-	fmt.Printf("%q %v\n", names, notes)
-	// Output:
-	// ["H100" "A100" "V100"] [quota: card "H100": it is there more than once in "H100| A100|H100 |V100" and counts once]
-}
-
 // What is wrong with a tree of queues, and what is probably not meant.
 func ExampleConfig_Validate() {
 	errs, warnings := new(quota.Config).Validate(newQueues(

@@ -116,7 +116,7 @@ func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) 
 	case !denied:
 		return ReasonNoQuota
 	case text != "":
-		return ReasonUnreadableQuota
+		return reasonUnreadableQuota
 	}
 	return why
 }
@@ -144,7 +144,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	case book.Invalid:
 		f.Detail = invalid
 	case book.NotOnCard:
-		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts), ReasonNotOnNode, noneOnNode
+		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts), reasonNotOnNode, noneOnNode
 	case book.Empty:
 		f.Detail = recordOf(q).spec.fault()
 	case book.LacksCPU, book.LacksMemory:
@@ -175,7 +175,7 @@ func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 	if lack.Why != book.TooLarge {
 		l.noteTotal(&f.facts, lack.Level, lack.Dim)
 	}
-	if f.Why == ReasonUnreadableQuota {
+	if f.Why == reasonUnreadableQuota {
 		f.Detail = recordOf(lack.Level).spec.denied[int(lack.Dim)]
 	}
 }
@@ -209,8 +209,8 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 			continue
 		}
 		none = none && o.Why == ReasonNoQuota
-		unread = unread && (o.Why == ReasonNoQuota || o.Why == ReasonUnreadableQuota)
-		if o.Why == ReasonUnreadableQuota {
+		unread = unread && (o.Why == ReasonNoQuota || o.Why == reasonUnreadableQuota)
+		if o.Why == reasonUnreadableQuota {
 			unreadable = i
 		}
 		if sums {
@@ -225,13 +225,13 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 	} else if unread {
 		f.Why = ReasonNoQuota
 		if unreadable >= 0 {
-			f.Why = ReasonUnreadableQuota
+			f.Why = reasonUnreadableQuota
 		}
 	}
 	switch {
 	case none:
 		f.Detail = noQuotaOfAny
-	case unreadable >= 0 && (sums || f.Why != ReasonUnreadableQuota):
+	case unreadable >= 0 && (sums || f.Why != reasonUnreadableQuota):
 		o := &is.Options[unreadable]
 		f.Detail = recordOf(o.Level).spec.denied[int(o.Dim)]
 	}

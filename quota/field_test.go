@@ -75,7 +75,7 @@ func TestFaultyQuotaNamesCards(t *testing.T) {
 		t.Fatal(job.Invalid(), err)
 	}
 	a, err := l.Reserve(job)
-	if err != nil || a.OK || a.Refusal.Why != ReasonUnreadableQuota || !strings.Contains(a.Refusal.Message(), `entry "H100": the count is "2": want a whole number`) {
+	if err != nil || a.OK || a.Refusal.Why != reasonUnreadableQuota || !strings.Contains(a.Refusal.Message(), `entry "H100": the count is "2": want a whole number`) {
 		t.Errorf("%s: %s, %v", a.Refusal.Why, a.Refusal.Message(), err)
 	}
 }

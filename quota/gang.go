@@ -6,15 +6,13 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// CommitAll charges a gang: all tasks, or none.
+// CommitAll charges a gang, or nothing. Tasks without alternatives come first, then the
+// others in their order, each on top of those before it; nothing is reconsidered. Without
+// AnyMix tasks of one job with the same alternatives go on the first card that has room
+// for all.
 //
-// Tasks without alternatives come first, then the others in the given order, each on
-// top of those before it; nothing is reconsidered. Without AnyMix tasks of one job that list
-// the same alternatives are charged together, on the first card that has room for all.
-//
-// Charged has the cards of all tasks, in the given order. A refusal is of the first task
-// that failed. A gang that is charged already is a repeat; a task that is in it twice is an
-// [ErrConflict].
+// Charged has the cards of all tasks, in the given order; a refusal is of the first that
+// failed. A charged gang is a repeat, a task twice in it an [ErrConflict].
 func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
 		l.serves(t.owner)

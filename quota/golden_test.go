@@ -636,7 +636,7 @@ func (g *golden) lacking(level, card string, why Reason) Reason {
 	case goldHas(q.capability, card), g.limit(level, card) != 0:
 		return why
 	case goldHas(q.denied, card):
-		return ReasonUnreadableQuota
+		return reasonUnreadableQuota
 	}
 	return ReasonNoQuota
 }
@@ -799,8 +799,8 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 			bestWhy = ReasonPromised
 		case lack:
 			bestWhy = ReasonOverCapacity
-		case has(ReasonUnreadableQuota):
-			bestWhy = ReasonUnreadableQuota
+		case has(reasonUnreadableQuota):
+			bestWhy = reasonUnreadableQuota
 		default:
 			bestWhy = ReasonNoQuota
 		}
@@ -884,7 +884,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	var best goldRoom
 	bestCard, bestWhy := "", Reason("")
 	for _, card := range want.cards {
-		option := Headroom{Item: index, Resource: card, Why: ReasonNotOnNode}
+		option := Headroom{Item: index, Resource: card, Why: reasonNotOnNode}
 		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
 			r, elsewhere := g.itemRoom(queue, j, want, item, card)
 			if !elsewhere {
@@ -893,20 +893,20 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 			option = Headroom{Item: index, Resource: card, Room: r.amount, Level: r.level, Limit: r.limit}
 			switch {
 			case elsewhere:
-				option.Why = ReasonFirmElsewhere
+				option.Why = reasonFirmElsewhere
 			case want.amount <= r.amount:
 				on = cmp.Or(on, card)
 			case r.tooLarge:
 				option.Why = ReasonTooLarge
 			case r.stuck:
-				option.Why = g.lacking(r.level, card, ReasonHoldTooLarge)
+				option.Why = g.lacking(r.level, card, reasonHoldTooLarge)
 			case r.promised:
 				option.Why = g.lacking(r.level, card, ReasonPromised)
 			default:
 				option.Why = g.lacking(r.level, card, ReasonOverCapacity)
 			}
 			// Another card than the job's comes last.
-			if best.level == "" || !elsewhere && (bestWhy == ReasonFirmElsewhere || r.amount > best.amount) {
+			if best.level == "" || !elsewhere && (bestWhy == reasonFirmElsewhere || r.amount > best.amount) {
 				best, bestCard, bestWhy = r, card, option.Why
 			}
 		}
@@ -917,7 +917,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	switch {
 	case on != "" || !a.OK:
 	case best.level == "":
-		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: ReasonNotOnNode}})
+		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: reasonNotOnNode}})
 	default:
 		goldRefuseAmount(a, queue, index, want, best, bestCard, bestWhy)
 	}
@@ -1096,19 +1096,19 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 		a = all
 	}
 	alone, _, _ := g.allocatable(r, nil)
-	excluded := func(why Reason) bool { return why == ReasonFirmElsewhere || why == ReasonNotOnNode }
+	excluded := func(why Reason) bool { return why == reasonFirmElsewhere || why == reasonNotOnNode }
 	for i := range a.Options {
 		o := &a.Options[i]
 		if !excluded(o.Why) || excluded(alone.Options[i].Why) {
 			continue
 		}
 		*o = alone.Options[i]
-		o.Why = ReasonNotTogether
+		o.Why = reasonNotTogether
 		f := &a.Refusal
 		if f.Reason != ReasonInsufficientScalarQuota || f.Resource != goldKey(r.cards()[o.Item].cards) {
 			continue
 		}
-		if excluded(f.Why) || f.Why == ReasonNotTogether && o.Room > f.Room {
+		if excluded(f.Why) || f.Why == reasonNotTogether && o.Room > f.Room {
 			f.Why, f.Room, f.Level, f.Limit = o.Why, o.Room, o.Level, o.Limit
 			if f.Best != "" {
 				f.Best = o.Resource

@@ -499,10 +499,10 @@ func parseLong(t *testing.T, n int) func() {
 	}
 	return func() {
 		for _, text := range texts {
-			ParseAlternatives(text)
+			parseAlternatives(text)
 			for _, cfg := range []Config{{}, {FailToZero: true}} {
-				cfg.ParseQuota(text)
-				cfg.ParseRequest(text)
+				parseQuota(text, cfg.FailToZero)
+				parseRequest(text, cfg.FailToZero)
 			}
 		}
 	}

@@ -6,20 +6,16 @@ import (
 	"slices"
 )
 
-// JobStatus is what a ledger has of a job: what is promised to it, and what its
-// tasks are charged.
+// JobStatus is what a ledger has of a job.
 type JobStatus struct {
-	ID    string `json:"id"`
-	Queue string `json:"queue"`
-
-	Reserved bool `json:"reserved"` // the job has a reservation: its min is known; else Min and Elastic are 0
-	Min      Min  `json:"min,omitzero"`
-
-	Held    Amounts `json:"held,omitzero"`    // the part of Min that no charge covers
-	Charged Amounts `json:"charged,omitzero"` // what the tasks are charged
-	Elastic Amounts `json:"elastic,omitzero"` // the part of Charged beyond Min: it could go, and the job would still run
-
-	Tasks []string `json:"tasks,omitempty"` // the ids of the charged tasks, in commit order
+	ID       string   `json:"id"`
+	Queue    string   `json:"queue"`
+	Reserved bool     `json:"reserved"` // the job's min is known; else Min and Elastic are 0
+	Min      Min      `json:"min,omitzero"`
+	Held     Amounts  `json:"held,omitzero"`    // the part of Min that no charge covers
+	Charged  Amounts  `json:"charged,omitzero"` // what the tasks are charged
+	Elastic  Amounts  `json:"elastic,omitzero"` // the part of Charged beyond Min: it could go, and the job would still run
+	Tasks    []string `json:"tasks,omitempty"`  // the ids of the charged tasks, in commit order
 }
 
 // Job returns how a job stands; false if the ledger has nothing of it.
@@ -33,8 +29,8 @@ func (l *Ledger) Job(id string) (JobStatus, bool) {
 	return l.jobStatus(j), true
 }
 
-// Jobs returns a sequence of the jobs of a queue and of those below it, by id; of none if the
-// queue isn't there. Its work grows with the number of jobs in the ledger.
+// Jobs returns the jobs of a queue and of those below it, by id; none if it isn't there.
+// The work grows with all jobs of the ledger.
 func (l *Ledger) Jobs(queue string) iter.Seq[JobStatus] {
 	l.made()
 	return func(yield func(JobStatus) bool) {

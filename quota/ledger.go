@@ -26,9 +26,9 @@ import (
 //
 // Decisions are made in internal/book. Its package comment says how to add one.
 
-// Ledger is the account of a tree of queues: what each may use, what it uses, and what it has
-// promised to jobs that were admitted. [New] and [Restore] make one, for any number of
-// goroutines. The zero value panics.
+// Ledger is the account of a tree of queues: what each may use, what it uses, and what it
+// has promised to jobs. [New] and [Restore] make one, for any number of goroutines. The
+// zero value panics.
 type Ledger struct {
 	mu  sync.RWMutex
 	cfg Config

@@ -46,7 +46,7 @@ func (r *run) now() uint64 {
 
 // text is an answer, to be compared.
 func (a Answer) text(err error) string {
-	for _, known := range []error{ErrConflict, ErrOverflow} {
+	for _, known := range []error{ErrConflict, ErrBadAmount} {
 		if errors.Is(err, known) {
 			err = known
 		}

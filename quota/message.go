@@ -17,7 +17,7 @@ import (
 
 // reasons are all reasons, by their number in the book. text is what a message says behind
 // the queue, nil where that is amounts; of what leaves too little room it is said behind
-// the amounts. ReasonNoQuota and ReasonUnreadableQuota have no number: the book knows
+// the amounts. ReasonNoQuota and reasonUnreadableQuota have no number: the book knows
 // limits only, see Ledger.why.
 var reasons = [...]struct {
 	reason Reason
@@ -36,19 +36,18 @@ var reasons = [...]struct {
 
 	book.OverCapacity:  {ReasonOverCapacity, says("")},
 	book.Promised:      {ReasonPromised, says("; part of the limit is held for other jobs, or for other items of this one")},
-	book.FirmElsewhere: {ReasonFirmElsewhere, says("")},
-	book.NotAllowed:    {ReasonNotOnNode, says("")},
-	book.HoldTooLarge:  {ReasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},
-	book.NotTogether:   {ReasonNotTogether, says("; that is before the gang, whose tasks must be on one card")},
+	book.FirmElsewhere: {reasonFirmElsewhere, says("")},
+	book.NotAllowed:    {reasonNotOnNode, says("")},
+	book.HoldTooLarge:  {reasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},
+	book.NotTogether:   {reasonNotTogether, says("; that is before the gang, whose tasks must be on one card")},
 	book.TooLarge:      {ReasonTooLarge, says("; there is no limit, but more can't be counted")},
 }
 
 // says makes a text that is always the same. Others depend on the numbers.
 func says(text string) func(*Refusal) string { return func(*Refusal) string { return text } }
 
-// Message says in one line why something was refused, with amounts in cards, cores and
-// the largest binary unit that is exact, such as 80 Gi. It is built on every call; empty if nothing was refused, as in the
-// answer of an operation that returns an error.
+// Message says it in one line, in cards, cores and the largest binary unit that is exact,
+// such as 80 Gi; empty if nothing was refused.
 func (r Refusal) Message() string {
 	queue := brief(r.Queue)
 	// A reason may have two rows, with one text: the first one will do.
@@ -126,9 +125,9 @@ func (r *Refusal) lacks() string {
 			return text + level + " has no quota of it: write it into the capability, or see Config.MissingUnlimited"
 		}
 		return text + level + " has no quota of it"
-	case ReasonUnreadableQuota:
+	case reasonUnreadableQuota:
 		return text + "the quota of " + level + " can't be read: " + detail
-	case ReasonFirmElsewhere:
+	case reasonFirmElsewhere:
 		return text + "the job's other tasks are on another card than " + oneLine(brief(r.Best)) + also(detail)
 	}
 	// The numbers from here on are of one alternative, or sums.
@@ -144,7 +143,7 @@ func (r *Refusal) lacks() string {
 	if r.Level != r.Queue {
 		text += " at " + level
 	}
-	if r.Why != ReasonNotTogether {
+	if r.Why != reasonNotTogether {
 		text += ", the total would be " + u.text(r.Limit-r.Room+r.Requested)
 	}
 	for _, row := range reasons[book.OverCapacity:] {
@@ -414,7 +413,7 @@ func elsewhere(id string, j *book.Job, queue string) error {
 	return &conflictError{what: "job", id: id, queue: &[2]string{queueName(j.Queue), queue}}
 }
 
-// overflowError is an [ErrOverflow].
+// overflowError is an [ErrBadAmount].
 type overflowError struct {
 	what, id string
 	unit     amountUnit
@@ -423,10 +422,10 @@ type overflowError struct {
 	exponent int // of 2, which the sum may not reach
 }
 
-func (e *overflowError) Unwrap() error { return ErrOverflow }
+func (e *overflowError) Unwrap() error { return ErrBadAmount }
 
 func (e *overflowError) Error() string {
-	return fmt.Sprintf("%v: %s %q: %s of %s: want sums below 2^%d%s", ErrOverflow, e.what, brief(e.id), e.unit.text(e.amount), oneLine(brief(e.of)), e.exponent, e.unit.whole)
+	return fmt.Sprintf("quota: sum too large: %s %q: %s of %s: want sums below 2^%d%s", e.what, brief(e.id), e.unit.text(e.amount), oneLine(brief(e.of)), e.exponent, e.unit.whole)
 }
 
 func overflow(what, id string, unit amountUnit, amount int64, of string) error {

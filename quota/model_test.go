@@ -699,7 +699,7 @@ func (m *model) allocatable() {
 // coveredHasRoom checks that while nothing is over and nothing elastic, a covered
 // task of its item's key and unit has an alternative with room.
 func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []int) {
-	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == ReasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.over()) > 0 {
+	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == reasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.over()) > 0 {
 		return
 	}
 	for queue := range m.g.queues {

@@ -2,10 +2,9 @@ package quota
 
 import "math"
 
-// NodeScore says how much a task prefers a node for its cards, from 0 to 100: the mean over
-// its items that list several cards of 100 * 0.5^i. Card i of the list, from 0, is the first
-// that the node has and that has room. The formula is that of Volcano's design, which
-// doesn't look for room.
+// NodeScore says how much a task prefers a node for its cards: the mean over its items
+// that list several of 100 * 0.5^i, where card i, from 0, is the first that the node has
+// and that has room. The formula is Volcano's, which doesn't look for room.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)

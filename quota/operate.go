@@ -8,8 +8,8 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// Enqueueable reports whether a job's min can be promised to it now. dst, which may be
-// nil, becomes the answer.
+// Enqueueable reports whether a job's min can be promised to it now. dst, if not nil,
+// becomes the answer.
 func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	l.serves(job.owner)
 	l.rlock()
@@ -25,9 +25,9 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	return ok
 }
 
-// Allocatable reports whether a task can be charged now; of one that is charged already,
-// whether another like it can. dst, which may be nil, becomes the answer: its Options are
-// all alternatives of all items, with room or with the reason.
+// Allocatable reports whether a task can be charged now; of a charged one, whether another
+// like it can. dst, if not nil, becomes the answer, with all alternatives of all items as
+// Options.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	l.serves(task.owner)
 	l.mu.RLock()
@@ -36,8 +36,8 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	return ok
 }
 
-// AllocatableOn is [Ledger.Allocatable] restricted to the cards of a node. A node that isn't
-// known, or has none of an item's alternatives, is a [ReasonGetTaskRequestResourceFailed].
+// AllocatableOn is Allocatable on the cards of a node. If that has none of an item's, or
+// isn't known, the reason is GetTaskRequestResourceFailed.
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)
@@ -88,12 +88,12 @@ func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, cards *book.Set) (*book.Q
 }
 
 // Reserve promises a job its min if it is Enqueueable: the min becomes holds. The same min
-// again is a repeat; another one is an [ErrReserved], which [Ledger.Resize] takes. A job that
-// another queue has is an [ErrConflict].
+// again is a repeat, another one an [ErrReserved]. A job that another queue has is an
+// [ErrConflict].
 func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(job, false) }
 
-// Resize is [Ledger.Reserve], also with another min than the job has. Holds are made anew; a
-// card that the job's tasks are bound to stays. A refusal changes nothing.
+// Resize is Reserve, also with another min than the job has. Holds are made anew; a card
+// that the job's tasks are bound to stays.
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(job, true) }
 
 func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
@@ -104,8 +104,8 @@ func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 	return a, err
 }
 
-// ReserveMany reserves jobs in order, each on top of those before it, as one change. Neither
-// a refusal nor an error stops it; the error is the first.
+// ReserveMany reserves jobs in order, each on top of those before it, as one change.
+// Neither a refusal nor an error, of which it returns the first, stops it.
 func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	for _, job := range jobs {
 		l.serves(job.owner)
@@ -175,20 +175,19 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	return a, l.jobEvent(kind, seq, j), nil
 }
 
-// Commit charges a task if it is Allocatable, also one of a job that is not reserved: so
-// don't commit after a refused Reserve. Each item is charged on the first of its alternatives
-// that has room and is among cards, if any are given. What the job's min covers leaves its
-// holds, which move to the charged card if they have to. The same task again is a repeat;
-// with another content it is an [ErrConflict].
+// Commit charges a task if it is Allocatable, also one whose job isn't reserved: don't
+// commit after a refused Reserve. Each item goes on its first alternative that has room
+// and is among cards, if any are given; what the job's min covers leaves its holds, which
+// move there if they have to. The same task again is a repeat; with other content it is an
+// [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	l.serves(task.owner)
 	l.lockPlaced([]string{task.node})
 	return l.commitOne(task, l.cardSet(cards), "")
 }
 
-// CommitOn is [Ledger.Commit] restricted to the cards of a node. Unlike Commit without
-// cards, a node that isn't known, or has no cards, allows no card. The ledger keeps the
-// node: see [Usage.RealCapability].
+// CommitOn is Commit on the cards of a node, which the ledger keeps, see
+// [Usage.RealCapability]. An unknown node allows no card.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	l.serves(task.owner)
 	return l.commitOne(task, l.lockOn(&l.mu, node), node)

@@ -141,8 +141,8 @@ func (o *outputs) badRequest(list corev1.ResourceList) string {
 	return ""
 }
 
-// Explain says which resource that the task requests makes which part of its charge in
-// outputs; nil if the ledger has no outputs.
+// Explain says which resource makes which part of the charge in outputs; nil if the ledger
+// has none.
 func (t *TaskRequest) Explain() *transform.Explanation {
 	if t.owner == nil || t.owner.outs.none() {
 		return nil
@@ -150,9 +150,9 @@ func (t *TaskRequest) Explain() *transform.Explanation {
 	return t.owner.outs.transformation.Explain(t.requests)
 }
 
-// Explain says which resources make which part of what the job needs in outputs: one
-// explanation a task or, while there are none, that of MinResources. Each total, rounded up
-// to whole units, is charged. It is empty for what [Job.Min] gave.
+// Explain says which resources make which part of the min in outputs, one explanation a
+// task or, without tasks, of MinResources. Each total is charged, rounded up. What
+// [Job.Min] gave has none.
 func (r *JobRequest) Explain() iter.Seq[*transform.Explanation] {
 	pods := r.pods
 	return func(yield func(*transform.Explanation) bool) {

@@ -13,16 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// EntryError says what is wrong with an entry of an annotation or a list, or what was
-// read otherwise than written: then it is a note, see [EntryError.IsNote].
+// EntryError says what is wrong with an entry of an annotation or a list, or, as a note,
+// what was read otherwise than written.
 type EntryError struct {
-	Name  string `json:"name,omitempty"`  // of the entry, trimmed; empty for the whole text
-	Code  string `json:"code"`            // the kind of fault, such as Duplicate or UnknownCard
-	Field string `json:"field,omitempty"` // where it stands: an annotation, by its key; empty where a caller passed the text or list
-	Value string `json:"value,omitempty"` // what is written there, as it stands, or cut; of notes what their text needs
+	Name  string `json:"name,omitempty"`  // of the entry, trimmed; empty: the whole text
+	Code  string `json:"code"`            // such as Duplicate or UnknownCard
+	Field string `json:"field,omitempty"` // where it stands: the key of an annotation; empty: a list of the caller
+	Value string `json:"value,omitempty"` // what is written there, or cut
 }
 
-// Error names the place, the entry, the value, and what would be right.
+// Error names the place, the entry, the value and what would be right.
 func (e EntryError) Error() string { return "quota: " + e.text() }
 
 // text is Error without the package.
@@ -152,14 +152,10 @@ const (
 	maxAlternatives = 64
 )
 
-// ParseQuota reads the quota annotation of a queue, a JSON object of card to count. It
-// returns the good entries in order of occurrence, with c.FailToZero by name, and what is
+// parseQuota reads the quota annotation of a queue, a JSON object of card to count. It
+// returns the good entries in order of occurrence, with failToZero by name, and what is
 // wrong with the others. Blank text and null have no entries. Whoever writes more cards than
-// can be counted means that there is no limit: such an entry is [Unlimited], with a note.
-func (c *Config) ParseQuota(text string) ([]Item, []EntryError) {
-	return parseQuota(text, c.FailToZero)
-}
-
+// can be counted means that there is no limit: such an entry is Unlimited, with a note.
 func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
 	return parseCounts(text, failToZero, true, func(name string) ([]string, []EntryError) {
 		trimmed := strings.TrimSpace(name)
@@ -173,17 +169,17 @@ func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
 	})
 }
 
-// ParseRequest reads the request annotation of a job, a JSON object of card or
-// alternatives to count, as [Config.ParseQuota] does. An error that is no note makes the
-// whole request invalid: callers must not use the other entries.
-func (c *Config) ParseRequest(text string) ([]Item, []EntryError) {
-	return parseCounts(text, c.FailToZero, false, ParseAlternatives)
+// parseRequest reads the request annotation of a job, a JSON object of card or
+// alternatives to count, as parseQuota does. An error that is no note makes the whole
+// request invalid.
+func parseRequest(text string, failToZero bool) ([]Item, []EntryError) {
+	return parseCounts(text, failToZero, false, parseAlternatives)
 }
 
-// ParseAlternatives reads a list of cards separated by |, left preferred, and
+// parseAlternatives reads a list of cards separated by |, left preferred, and
 // trims the names. Empty and repeated names are skipped with a note. No name at
 // all, or more than 64, is an error, and no names are returned.
-func ParseAlternatives(text string) (names []string, notes []EntryError) {
+func parseAlternatives(text string) (names []string, notes []EntryError) {
 	for part := range strings.SplitSeq(text, "|") {
 		name := strings.TrimSpace(part)
 		switch {
@@ -386,19 +382,17 @@ const (
 	unlimitedArgument = "cardUnlimitedCpuMemory"
 )
 
-// ParseArguments sets UnlimitedCPUMemory to the argument cardUnlimitedCpuMemory of
-// Volcano's capacity-card plugin, a bool; without it, to false. Any other argument is an
-// error: a utilerrors.Aggregate of a *field.Error per fault, sorted by argument.
+// ParseArguments sets UnlimitedCPUMemory to cardUnlimitedCpuMemory of the arguments of
+// Volcano's capacity-card plugin, a bool; without it, to false. The error, also of another
+// argument, is an Aggregate of a *field.Error per fault.
 func (c *Config) ParseArguments(arguments map[string]any) error {
 	r := document.Report{Sorted: true}
 	unlimited := unlimitedIn(document.FromGo(arguments, document.Options{}, &r))
 	return c.set(unlimited, &r)
 }
 
-// ParseSchedulerConf is [Config.ParseArguments] for a configuration of Volcano's
-// scheduler, YAML or JSON of at most 1 MiB, in which the plugin capacity-card must occur
-// once. The rest is looked at for repeated keys only. Paths begin with
-// tiers[i].plugins[j].arguments.
+// ParseSchedulerConf is ParseArguments for a configuration of Volcano's scheduler, YAML or
+// JSON of at most 1 MiB, that has the plugin once. The rest is not checked.
 func (c *Config) ParseSchedulerConf(data []byte) error {
 	r := document.Report{Sorted: true}
 	unlimited := false

@@ -67,13 +67,13 @@ func TestParse(t *testing.T) {
 		{`{"A":null}`, "[A WrongType]", "[A WrongType]", "A 0"},
 		{`{"A":-3}`, "[A Negative]", "[A Negative]", "A -3"},
 	} {
-		if got := entries(new(Config).ParseQuota(c.text)); got != c.quota {
+		if got := entries(parseQuota(c.text, false)); got != c.quota {
 			t.Errorf("quota %s: %s, want %s", c.text, got, c.quota)
 		}
-		if got := entries(new(Config).ParseRequest(c.text)); got != c.request {
+		if got := entries(parseRequest(c.text, false)); got != c.request {
 			t.Errorf("request %s: %s, want %s", c.text, got, c.request)
 		}
-		if got := entries((&Config{FailToZero: true}).ParseQuota(c.text)); got != c.zero {
+		if got := entries(parseQuota(c.text, true)); got != c.zero {
 			t.Errorf("fail to zero %s: %q, want %q", c.text, got, c.zero)
 		}
 	}
@@ -92,7 +92,7 @@ func TestParseAlternatives(t *testing.T) {
 		{" | | ", "[EmptyName]"},
 		{"A||B", "A|B 0 [EmptyAlternative]"},
 	} {
-		names, notes := ParseAlternatives(c.text)
+		names, notes := parseAlternatives(c.text)
 		var counts []Item
 		if names != nil {
 			counts = []Item{{Alternatives: names}}
@@ -101,7 +101,7 @@ func TestParseAlternatives(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.text, got, c.want)
 		}
 	}
-	if names, notes := ParseAlternatives(many); names != nil || len(notes) != 1 || notes[0].Code != codeTooManyAlternatives {
+	if names, notes := parseAlternatives(many); names != nil || len(notes) != 1 || notes[0].Code != codeTooManyAlternatives {
 		t.Errorf("too many: %v %v", names, notes)
 	}
 }
@@ -113,8 +113,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, parse := range []func(*Config, string) ([]Item, []EntryError){(*Config).ParseQuota, (*Config).ParseRequest} {
-			counts, faults := parse(&Config{}, text)
+		for _, parse := range []func(string, bool) ([]Item, []EntryError){parseQuota, parseRequest} {
+			counts, faults := parse(text, false)
 			seen := map[string]bool{}
 			for _, c := range counts {
 				key := strings.Join(c.Alternatives, "|")
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("%q: bad fault %v", text, fault)
 				}
 			}
-			_, _ = parse(&Config{FailToZero: true}, text)
+			_, _ = parse(text, true)
 		}
 	})
 }

@@ -4,27 +4,24 @@ import corev1 "k8s.io/api/core/v1"
 
 // Queue is a queue and its quota, as its object or a configuration describes it.
 //
-// Cards are limited by the quota annotation, which counts as Guarantee and Deserved, too,
-// unless [Config.Keys] names annotations of these. An entry that can't be read denies its
-// card; [Config.Validate] warns of it. What is there with a 0 is limited to 0. What isn't
-// there a parent doesn't limit, and a leaf may use none of it; cpu and memory of a leaf
-// follow [Config.MissingUnlimited], and outputs aren't limited. An amount from 2^53 on is no
-// limit.
+// The quota annotation counts as Guarantee and Deserved, too, unless [Keys] has others for
+// these. An entry that can't be read denies its card. A 0 is a limit. What isn't there a
+// parent doesn't limit, and a leaf may use none of it, but outputs, and cpu and memory
+// with MissingUnlimited. An amount from 2^53 on is no limit.
 type Queue struct {
 	Name        string
 	Parent      string // empty: at the top
 	Priority    int32
 	State       State
 	Annotations map[string]string
-	Cards       map[string]int64 // whole cards by name, in the place of the quota annotation; [Unlimited] is no limit; nil: the annotation
-
-	Capability corev1.ResourceList // the most that may be used of cpu, memory and outputs; others don't count
-	Guarantee  corev1.ResourceList // what is kept free of siblings' use, with Config.EnforceGuarantee
-	Deserved   corev1.ResourceList // what the queue's share is measured by
+	Cards       map[string]int64    // whole cards, in the place of the quota annotation; [Unlimited] is no limit; nil: the annotation
+	Capability  corev1.ResourceList // the most that may be used of cpu, memory and outputs; others don't count
+	Guarantee   corev1.ResourceList // what is kept free of siblings' use, with EnforceGuarantee
+	Deserved    corev1.ResourceList // what the queue's share is measured by
 }
 
-// State is the state of a queue, by Volcano's names; empty counts as StateOpen. Only an
-// open queue admits; giving back always works. Other values count as stateUnknown.
+// State is the state of a queue, by Volcano's names. Empty is open; others count as
+// Unknown. Only an open queue admits; giving back always works.
 type State string
 
 const (

@@ -9,16 +9,13 @@ import (
 // maxText is the size in bytes of the largest text of queues that is read.
 const maxText = 16 << 20
 
-// ReadQueues reads the Queues of Volcano (scheduling.volcano.sh/v1beta1) for [New]:
-// all that there are, in YAML or JSON, in any
-// number of documents or Lists, in their order. A queue is open unless its status says
-// otherwise. Where the queue root is among them, it is above those that name no parent;
-// where it isn't, a queue whose parent it is, is at the top. Weights and what else the
-// scheduler alone looks at are checked and left out.
+// ReadQueues reads Volcano's Queues (scheduling.volcano.sh/v1beta1), in YAML or JSON, in
+// any number of documents or Lists, in their order. Where the queue root is among them, it
+// is above those that name no parent; else queues below root are at the top. What only the
+// scheduler looks at, such as weights, is checked and left out.
 //
-// The error names for each fault the object, the field and the value, all at once: it is an
-// Aggregate of *field.Error. Parents that are not there, and what annotations say, are for
-// [Config.Validate].
+// The error is an Aggregate of a *field.Error per fault. Parents that are not there, and
+// what annotations say, are for [Config.Validate].
 func ReadQueues(data []byte) ([]Queue, error) {
 	var report document.Report
 	var queues []Queue

@@ -114,7 +114,7 @@ func FuzzReadQueues(f *testing.F) {
 		}
 		errs, _ := cfg.validateBuilt(queues, m, nil)
 		l, err := newBuilt(cfg, m, nil, queues)
-		if (err == nil) != (len(errs) == 0) && !errors.Is(err, ErrOverflow) {
+		if (err == nil) != (len(errs) == 0) && !errors.Is(err, ErrBadAmount) {
 			t.Fatalf("%v, and Validate says %v", err, errs)
 		}
 		if err == nil {

@@ -10,29 +10,25 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// Reconcile makes the ledger agree with what an informer sees, without losing what the
-// informer hasn't seen yet. It is one change; the same view again changes nothing. No
-// limit refuses anything here: what exceeds one is marked as over. What can't be resolved,
-// or is in a queue that isn't there, is Failed.
+// Reconcile makes the ledger agree with what an informer sees, without losing what it
+// hasn't seen yet, as one change. The same view again changes nothing. No limit refuses
+// anything: what exceeds one is marked as over.
 //
-//   - An allocated task is charged on the cards that its node has. If it lists none of
-//     these, it is Mismatched.
-//   - A task that has ended or is in view.Deleted is released; so is a confirmed one, that a
-//     view had as allocated, if the view doesn't have it. A confirmed task that is pending
-//     or pipelined in the view is rolled back.
-//   - A charge that was never confirmed is kept, and Unseen, while the view doesn't have
-//     its task as allocated. So is a reservation while the view doesn't have its job in
-//     another phase than Pending; once it had, the reservation goes with the job.
-//   - A job's min is that of the view, as [Ledger.ResolveJob] resolves it. Its charges are
-//     drawn against it in commit order, and the rest is held as by [Ledger.Reserve]; what
-//     doesn't fit is held on the first alternative.
+//   - An allocated task is charged on the cards that its node has.
+//   - A task that has ended or is in view.Deleted is released, and so is a confirmed one,
+//     that a view had as allocated, if the view doesn't have it. A confirmed one that is
+//     pending or pipelined is rolled back.
+//   - A charge that was never confirmed is kept, and so is a reservation while the view
+//     doesn't have its job in another phase than Pending. Once it had, the reservation
+//     goes with the job.
+//   - A job's min is that of the view. Its charges are drawn against it in commit order,
+//     and the rest is held as by Reserve; what doesn't fit, on the first alternative.
 //   - A job in PhaseInqueue gets a reservation. One in PhaseRunning keeps its holds while
-//     MinMember tasks of it are charged; else, and in phases such as Unknown and
-//     Completed, its min is what its charges cover.
+//     MinMember tasks are charged; else, and in other phases, its min is what its charges
+//     cover.
 //
-// Errors are a job or task that is there twice, and a task in another queue than its job
-// ([ErrConflict]). Amounts are never one: what can't be counted, see [ReasonTooLarge], is
-// Failed alone, and one tenant's amounts stop no other.
+// An [ErrConflict] is a job or task that is there twice, or a task in another queue than
+// its job. Other faults are Failed, alone: no tenant's amounts stop another.
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
 	r := reconciler{l: l}

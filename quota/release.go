@@ -2,18 +2,16 @@ package quota
 
 import "github.com/resvec/resvec/quota/internal/book"
 
-// Rollback takes commits back; their order doesn't matter. What a task had of its job's min is
-// held again, on the same card. If the job charged more than its min on that card since,
-// these charges use it up first. known reports whether all ids were of charged tasks;
-// others are left alone.
+// Rollback takes commits back, in any order. What a task had of its job's min is held
+// again on that card, after charges beyond the min that the job made there since. known
+// reports whether all ids were of charged tasks; others are left alone.
 func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventRolledBack, tasks)
 }
 
 // Release ends tasks: their charges go, and their job's min shrinks by what they had of
-// it. The job stays reserved, also without its last task, until [Ledger.ReleaseJob]. Tasks
-// that were pending by the views are forgotten. known reports whether all ids were of either;
-// others are left alone.
+// it. The job stays reserved until ReleaseJob. Pending tasks are forgotten. known reports
+// whether all ids were of either; others are left alone.
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
 }
@@ -78,8 +76,7 @@ func (l *Ledger) rollBack(tasks ...*task) {
 	}
 }
 
-// ReleaseJob takes a job's reservation and all its charges away, if it has any. It is for the
-// end of a job: [Ledger.Release] of its last task leaves the job reserved.
+// ReleaseJob ends a job: its reservation and all its charges go.
 func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 	l.lock()
 	j := l.jobs[id]
@@ -100,8 +97,8 @@ func (l *Ledger) releaseJob(j *job) {
 	l.forget(j)
 }
 
-// Expire takes the holds of jobs that [Ledger.Reconcile] has never seen, and that were
-// reserved with a Seq below before. It returns their ids, sorted. Their charges stay.
+// Expire takes the holds, not the charges, of jobs that were reserved with a Seq below
+// before and that Reconcile has never seen. It returns their ids, sorted.
 func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
 	var events []Event

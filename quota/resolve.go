@@ -14,23 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ResolveTask works out what a task is charged.
-//
-// The pod's annotation lists acceptable cards. Each has the amount of the resource that
-// carries it: limits, else requests, of the pod as a whole, rounded up to whole cards.
+// ResolveTask works out what a task is charged. The pod's annotation lists acceptable
+// cards. Each has the amount of the resource that carries it: limits, else requests, of
+// the pod as a whole, rounded up to whole cards.
 //
 //   - A card is left out if nobody knows it, if no resource of the pod carries it, or if
-//     another resource carries it than the cards before it.
+//     another one does than of the cards before it.
 //   - A resource that carries cards, none of which is left, is an item of its own, as
 //     [Config.Unnamed] says.
-//   - A card counts in one item only. Items with one card come first, then the others in order.
-//   - A task that is bound to a node is charged, per item, on the first alternative that
-//     the node has.
+//   - A card counts in one item only. Items with one card come first.
+//   - A task that is bound to a node is charged on the first alternative there.
 //
-// What is wrong in a pod makes no error but a request that is refused, with
-// [ReasonGetTaskRequestResourceFailed]; TaskRequest.Invalid says why. The second result has
-// notes on what counts otherwise than written, and faults of names. An error is a bad id, or
-// an amount of Cards that nothing can have ([ErrBadAmount]).
+// A fault in a pod makes a request that is refused; Invalid says why. The second result
+// has notes on what counts otherwise than written. An error is a bad id or an amount of
+// Cards that nothing can have ([ErrBadAmount]).
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
 	if err := checkTaskIDs(&task); err != nil {
@@ -48,22 +45,15 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	return t, r.notes, nil
 }
 
-// ResolveJob works out what a job needs before it may start: its cards, and the cpu and
-// memory of MinResources. Gated tasks are subtracted.
+// ResolveJob works out what a job needs before it may start: the sums of the items of its
+// live tasks, by alternatives and, with AnyMix, amount; while no task has any, the cards
+// of its annotation, also those that only a quota of its queues names; and the cpu and
+// memory of MinResources. Gated tasks are subtracted. Under UnlimitedCPUMemory a job with
+// cards needs no more cpu and memory than its tasks without cards.
 //
-//   - The cards are the sums of the items of its live tasks, by alternatives. With AnyMix
-//     tasks with different amounts of the same alternatives are items of their own.
-//   - While no live task has an item, the cards are those of the job's annotation. There
-//     also the cards are known that the quota of the queue, or of one above it, has.
-//   - Under Config.UnlimitedCPUMemory a job with cards needs no more cpu and memory than
-//     its live tasks without cards ask for.
-//
-// Faults in objects, a live task that can't be resolved, and more than 64 items make a
-// request that is refused, as in [Ledger.ResolveTask]. The second result has the faults of
-// the annotation, too: of those that are no notes each refuses the request. Errors are
-// amounts that a caller lists and nothing can have ([ErrBadAmount], [ErrOverflow]), and an
-// item of job.Min without alternatives ([EntryError]) or with an output that the ledger
-// doesn't have ([ErrBadAmount]).
+// Faults in objects, and more than 64 items, make a request that is refused, as in
+// ResolveTask; each fault of the annotation is in the second result. An error is an amount
+// ([ErrBadAmount]) or an item of job.Min that nothing can have.
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}
 	if err := checkJobIDs(&job); err != nil {
@@ -384,7 +374,7 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 		if c.Unit != 0 && c.Unit != defaultUnit {
 			return nil, fmt.Errorf("%w: task %q: cards: item %q: the unit is %d milli-cards: want 0 or 1000: all of a task's item is on one card", ErrBadAmount, brief(t.id), brief(strings.Join(c.Alternatives, "|")), c.Unit)
 		}
-		names, notes := ParseAlternatives(strings.Join(c.Alternatives, "|"))
+		names, notes := parseAlternatives(strings.Join(c.Alternatives, "|"))
 		r.noteIn("cards", notes...)
 		if names == nil {
 			t.fail("%s", notes[0].text())
@@ -448,7 +438,7 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 // named makes an item of the annotation's cards.
 func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d draft) {
 	key := cmp.Or(r.l.cfg.Keys.Name, NameAnnotation)
-	names, notes := ParseAlternatives(text)
+	names, notes := parseAlternatives(text)
 	notes = r.noteIn(key, notes...)
 	if names == nil {
 		t.fail("%s", notes[0].text())

@@ -456,7 +456,7 @@ func TestAllocatableOn(t *testing.T) {
 	w.want(w.allocatable(podOf("", "cpu:0"), "gone"), "")
 	var a Answer
 	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "gpu:1")})
-	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != ReasonNotOnNode || a.Options[1].Why != "" {
+	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != reasonNotOnNode || a.Options[1].Why != "" {
 		t.Errorf("%+v", a.Options)
 	}
 	if !w.AllocatableOn(nil, r, "h") {
@@ -495,7 +495,7 @@ func TestResolveErrors(t *testing.T) {
 		{"no multiple of its unit", Job{Min: items("A100", 3000, 2000)}, ErrBadAmount},
 		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), AnyMix: &any}, ErrBadAmount},
 		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: codeEmptyName, Field: `job "j": min`, Value: " "}},
-		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrOverflow},
+		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrBadAmount},
 		{"a task's cards", Job{Tasks: []Task{{Cards: []Item{{Alternatives: []string{"A100"}, Milli: -1000}}}}}, ErrBadAmount},
 	} {
 		c.job.ID, c.job.Queue = "j", "q"

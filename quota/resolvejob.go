@@ -155,7 +155,7 @@ func (b *jobBuilder) annotation() {
 		return
 	}
 	cfg, key := &b.l.cfg, cmp.Or(b.l.cfg.Keys.Request, RequestAnnotation)
-	counts, notes := cfg.ParseRequest(b.job.Annotations[key])
+	counts, notes := parseRequest(b.job.Annotations[key], cfg.FailToZero)
 	for _, n := range b.noteIn(key, notes...) {
 		if !n.IsNote() && !cfg.FailToZero {
 			b.fail("%s", n.text())
@@ -342,7 +342,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 		unit = defaultUnit
 	}
 	const where = "min"
-	names, notes := ParseAlternatives(strings.Join(it.Alternatives, "|"))
+	names, notes := parseAlternatives(strings.Join(it.Alternatives, "|"))
 	notes = b.noteIn(where, notes...)
 	if names == nil {
 		notes[0].Field = fmt.Sprintf("job %q: %s", brief(b.req.id), where)

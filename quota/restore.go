@@ -17,13 +17,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Restore makes a ledger of what [Ledger.Snapshot] returned, in this version or an older
-// one. It answers and changes as that one. The catalog, which may be nil, is what was
+// Restore makes a ledger of what [Ledger.Snapshot] of this version or an older one
+// returned. It answers and changes as that one. catalog, which may be nil, is what was
 // discovered since. What exceeds a limit is marked as over.
 //
-// Errors are [ErrFormat] for anything but a snapshot of this format, [ErrConfig] if cfg
-// decides otherwise than the snapshot's (all but OnEvent decides), and [ErrSnapshot] for a
-// text that is broken off, or has what no ledger can hold; it names the record.
+// Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but OnEvent decides),
+// and [ErrSnapshot], which names the record.
 func Restore(cfg Config, catalog Catalog, data []byte) (*Ledger, error) {
 	doc, err := readSnapshot(data)
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 // snapshotFormat names the format of [Ledger.Snapshot].
 const snapshotFormat = "resvec.quota/v1"
 
-// Snapshot returns the state of the ledger as canonical JSON, for [Restore]: integers,
-// cards by name, lists and keys sorted. Equal states give equal bytes. It has no counters of
-// refused operations, and nothing that follows from the catalog.
+// Snapshot returns the state as canonical JSON, for [Restore]: equal states give equal
+// bytes. It has nothing that follows from the catalog, and no counters of refusals.
 func (l *Ledger) Snapshot() []byte {
 	data, err := json.Marshal(l.document())
 	if err != nil {

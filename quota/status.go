@@ -10,41 +10,36 @@ import (
 
 // QueueStatus is a queue as it stands, with what the queues below it use.
 type QueueStatus struct {
-	Name         string  `json:"name"`         // empty in the first of [Ledger.Samples]: rejections in queues that weren't there
-	Seq          uint64  `json:"seq"`          // of the state that this was read on
-	Share        float64 `json:"share"`        // Allocated / Deserved where that is greatest; may be above 1, and is 0 if nothing is deserved
-	Reservations int     `json:"reservations"` // jobs with a hold
-
-	CPU     Usage   `json:"cpu"`               // in milli-cores
-	Memory  Usage   `json:"memory"`            // in bytes
-	Cards   []Usage `json:"cards,omitempty"`   // in milli-cards, by name
-	Outputs []Usage `json:"outputs,omitempty"` // in whole units, all by name; nil: none
-
-	Rejections map[Reason]uint64 `json:"rejections,omitempty"` // events of kind EventRefused, since the queue came or the ledger was made; nil: none
+	Name         string            `json:"name"`                 // empty in the first of [Ledger.Samples]: rejections in queues that weren't there
+	Seq          uint64            `json:"seq"`                  // of the state that this was read on
+	Share        float64           `json:"share"`                // the greatest Allocated / Deserved; 0 if nothing is deserved
+	Reservations int               `json:"reservations"`         // jobs with a hold
+	CPU          Usage             `json:"cpu"`                  // in milli-cores
+	Memory       Usage             `json:"memory"`               // in bytes
+	Cards        []Usage           `json:"cards,omitempty"`      // in milli-cards, by name
+	Outputs      []Usage           `json:"outputs,omitempty"`    // in whole units, all by name
+	Rejections   map[Reason]uint64 `json:"rejections,omitempty"` // events of kind EventRefused since the queue came, or the ledger was made
 }
 
-// Usage is how a queue stands in cpu, in memory, in a card or in an output.
+// Usage is how a queue stands in cpu, memory, a card or an output. Capabilities may be
+// [Unlimited]. In RealCapability the sum is over the queue and its siblings, and total is
+// the parent's or, at the top, the cluster's, in which of a card on a node the greater
+// counts of what the catalog has and what is charged. It is the limit with
+// [Config.EnforceGuarantee], else Capability is.
 type Usage struct {
-	Resource   string `json:"resource"`   // cpu, memory, the card or the output
-	Capability int64  `json:"capability"` // of this queue alone; [Unlimited]: no limit
-
-	// RealCapability is min(capability, max(0, total - Σ guarantees) + guarantee): the total
-	// is the cluster's or, below a parent, the parent's RealCapability, and the sum is over
-	// the queue and its siblings. Of a card on a node the greater counts of what the catalog
-	// has and what is charged there. With [Config.EnforceGuarantee] it is the limit, else
-	// Capability is.
-	RealCapability int64 `json:"realCapability"`
-
-	Guarantee int64 `json:"guarantee"`
-	Deserved  int64 `json:"deserved"`  // what was configured, at most RealCapability, and at least Guarantee
-	Allocated int64 `json:"allocated"` // the charges of tasks
-	Inqueue   int64 `json:"inqueue"`   // the holds of jobs
-	Elastic   int64 `json:"elastic"`   // the part of Allocated that is beyond the min of its job
-	Request   int64 `json:"request"`   // Allocated, and what pending tasks of the views ask for: of alternatives what their job holds, or the first
+	Resource       string `json:"resource"`       // cpu, memory, the card or the output
+	Capability     int64  `json:"capability"`     // of this queue alone
+	RealCapability int64  `json:"realCapability"` // min(capability, max(0, total - Σ guarantees) + guarantee)
+	Guarantee      int64  `json:"guarantee"`
+	Deserved       int64  `json:"deserved"`  // as configured, at most RealCapability and at least Guarantee
+	Allocated      int64  `json:"allocated"` // the charges of tasks
+	Inqueue        int64  `json:"inqueue"`   // the holds of jobs
+	Elastic        int64  `json:"elastic"`   // the part of Allocated beyond the min of its job
+	Request        int64  `json:"request"`   // Allocated, and what pending tasks ask for: of alternatives what their job holds, or the first
 }
 
-// Usage returns how the queue stands in a resource: cpu, memory, a card or an output. All
-// is 0 for one that isn't there.
+// Usage returns how the queue stands in cpu, memory, a card or an output; 0 if that isn't
+// there.
 func (s QueueStatus) Usage(resource string) Usage {
 	for _, list := range [][]Usage{{s.CPU, s.Memory}, s.Cards, s.Outputs} {
 		for i := range list {
@@ -56,8 +51,7 @@ func (s QueueStatus) Usage(resource string) Usage {
 	return Usage{Resource: resource}
 }
 
-// Queue returns how a queue stands, with every card that the ledger
-// knows of; false if it isn't
+// Queue returns how a queue stands, with every card of the ledger; false if it isn't
 // there.
 func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	l.rlock()
@@ -78,8 +72,8 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	return s, true
 }
 
-// Samples returns a sequence of all queues by name, for monitoring. Of a queue's cards it
-// has those with a quota, and those of which another amount is not 0.
+// Samples returns all queues by name, for monitoring, each with the cards of which it has
+// a quota or another amount that is not 0.
 func (l *Ledger) Samples() iter.Seq[QueueStatus] {
 	l.made()
 	return func(yield func(QueueStatus) bool) {

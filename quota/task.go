@@ -12,24 +12,17 @@ import (
 // [Ledger.Reconcile].
 type Task struct {
 	ID, Job, Queue string
-
-	Pod     *corev1.Pod         // only read: it names cards, and requests the resources that carry them; nil: Cards says them
-	Request corev1.ResourceList // cpu, memory, and what outputs are made of, in the place of what the pod as a whole requests; nil: the pod's
-
-	// Cards, if not nil, are the cards that the task asks for, whatever the pod says: those
-	// of claims, or parts of cards. Their Unit is 0 or 1000. Names are cleaned as in an
-	// annotation, and amounts of the same alternatives added up.
-	Cards []Item
-
-	Node  string    // that the task is bound to, on whose cards it is charged; empty: the pod's
-	Phase TaskPhase // for [Ledger.Reconcile]; empty, and if the pod has ended: what the pod says
-	Gated bool      // it waits outside of scheduling, as a pod with scheduling gates does; a job's min is without it
+	Pod            *corev1.Pod         // only read: it names cards, and requests the resources that carry them; nil: Cards says them
+	Request        corev1.ResourceList // cpu, memory, and what outputs are made of, instead of what the pod requests; nil: the pod's
+	Cards          []Item              // if not nil, the cards whatever the pod says: those of claims, or parts of cards; Unit is 0 or 1000
+	Node           string              // that it is bound to, on whose cards it is charged; empty: the pod's
+	Phase          TaskPhase           // for Reconcile; empty, and if the pod has ended: what the pod says
+	Gated          bool                // it waits outside of scheduling, as with scheduling gates; a job's min is without it
 }
 
-// TaskPhase says where a task stands, by Volcano's names. Other names, such as Running and
-// Bound, count as TaskAllocated. Empty is what the pod says: Succeeded and Failed by its
-// phase, else Releasing with a deletion timestamp, else Allocated with a node. Without a
-// node, or without a pod, it is Pending.
+// TaskPhase says where a task stands, by Volcano's names. Others, such as Running and
+// Bound, count as allocated. Empty is what the pod says; without a pod, or a node, that is
+// pending.
 type TaskPhase string
 
 const (
@@ -81,32 +74,22 @@ func (t *Task) node() string {
 	return t.Node
 }
 
-// Job is a job as its objects describe it, for [Ledger.ResolveJob] and
-// [Ledger.Reconcile].
+// Job is a job as its objects describe it, for [Ledger.ResolveJob] and [Ledger.Reconcile].
 type Job struct {
 	ID, Queue    string
 	Annotations  map[string]string   // of the job or PodGroup; they count while no task has cards
-	MinResources corev1.ResourceList // of the PodGroup: cpu and memory, absent is 0; outputs are made of it while all tasks have ended, or there are none
-	Tasks        []Task              // all that there are; their ids don't matter here
-
-	// Min, if not nil, is what the job needs, instead of what tasks, annotations and
-	// MinResources say. Tasks then count only under Config.UnlimitedCPUMemory. A task
-	// that can't be resolved makes the request invalid all the same.
-	Min *Min
-
-	AnyMix *bool // nil: as [Config.AnyMix]
-
-	// Phase, MinMember and MinUnknown are for [Ledger.Reconcile]. An empty Phase is of a job
-	// that was not admitted: it gets no reservation, and loses one that was seen before. A
-	// caller without phases passes PhaseInqueue for jobs that Reserve admitted.
-	Phase      Phase
-	MinMember  int32 // how many charged tasks the job needs to run
-	MinUnknown bool  // the job's min stays as the ledger has it
+	MinResources corev1.ResourceList // of the PodGroup: cpu and memory, absent is 0; without live tasks outputs are made of it
+	Tasks        []Task              // all that there are; their ids don't matter to ResolveJob
+	Min          *Min                // if not nil, replaces what tasks, annotations and MinResources say; a task that can't be resolved still makes the request invalid
+	AnyMix       *bool               // nil: as [Config.AnyMix]
+	Phase        Phase               // for Reconcile; a caller without phases passes PhaseInqueue for jobs that Reserve admitted
+	MinMember    int32               // for Reconcile: how many charged tasks the job needs to run
+	MinUnknown   bool                // for Reconcile: the min stays as the ledger has it
 }
 
-// Phase says where a job stands. The names are Volcano's, of a PodGroup. Empty counts as
-// PhasePending. Under other names, such as Unknown and Completed, not enough of its tasks
-// run: the job keeps no holds.
+// Phase says where a job stands, by the names of Volcano's PodGroup. Empty is pending: the
+// job gets no reservation, and loses one that was seen. Under others, such as Completed,
+// it keeps no holds.
 type Phase string
 
 const (
@@ -138,15 +121,14 @@ func (n *Min) add(alts *book.Alternatives, amount, unit int64) {
 // Item is an amount of one list of acceptable cards.
 type Item struct {
 	Alternatives []string `json:"alternatives"`   // left preferred; one: that card
-	Milli        int64    `json:"milli"`          // milli-cards; a multiple of a Unit other than 1000 and, with AnyMix and several alternatives, of any
-	Unit         int64    `json:"unit,omitempty"` // in a [Min], how many milli-cards must be on one card; 0: 1000
+	Milli        int64    `json:"milli"`          // milli-cards; with AnyMix and several alternatives, or a Unit other than 1000, a multiple of it
+	Unit         int64    `json:"unit,omitempty"` // in a [Min]: milli-cards that must be on one card; 0: 1000
 }
 
 // defaultUnit is the unit of items that have none: a card.
 const defaultUnit = 1000
 
-// Need returns what the task is charged. If the task is bound to a node, each item has
-// the one card that it is charged on there.
+// Need returns what the task is charged; if it is bound to a node, on the cards there.
 func (t *TaskRequest) Need() Min {
 	need := Min{CPU: t.use.CPU, Memory: t.use.Memory}
 	for i := range t.use.Items {

@@ -9,8 +9,8 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger. catalog may be nil, for no cards. Errors are those of
-// [Ledger.SetCatalog] and [Ledger.SetQueues].
+// New makes a ledger. catalog may be nil, for no cards. Errors are those of SetCatalog and
+// SetQueues.
 func New(cfg Config, catalog Catalog, queues []Queue) (*Ledger, error) {
 	l, err := newLedger(cfg)
 	if err != nil {
@@ -45,12 +45,10 @@ func newLedger(cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// SetQueues replaces the queues: limits, states and the tree. A queue that is missing but
-// has jobs becomes an orphan until its last job goes: closed, and without a quota. What its
-// jobs have counts on in the queues above it that are still there. Orphans come sorted.
-//
-// Errors are all faults in the queues at once, see [Config.Validate], and an [ErrOverflow] for a
-// tree in which a sum would reach 2^62: of hundreds of queues with all that one can have.
+// SetQueues replaces the queues. One that is missing but has jobs becomes an orphan until
+// its last job goes: closed, without a quota, and counted in the queues above it that are
+// still there. Orphans come sorted. An error has all faults, see [Config.Validate], or is
+// of sums that would reach 2^62 ([ErrBadAmount]).
 func (l *Ledger) SetQueues(queues []Queue) (orphans []string, seq uint64, err error) {
 	l.rlock()
 	m := l.m

@@ -15,11 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate looks at a tree of queues. The errors are what [New] and [Ledger.SetQueues]
-// refuse. The warnings are of what is legal and probably not meant: an annotation or an entry
-// that can't be read, and what doesn't count; amounts above the capability, the parent's, or
-// what the cluster has; a card that no node has. The Origin of each is its code, such as
-// deserved-above-capability, or that of an [EntryError]. catalog may be nil.
+// Validate looks at queues. The errors are what [New] and [Ledger.SetQueues] refuse. The
+// warnings are of what is probably not meant: entries that can't be read or don't count;
+// amounts above the capability, the parent's, or what the cluster has. Their Origin is a
+// code, such as deserved-above-capability, or that of an [EntryError]. catalog may be nil.
 func (c *Config) Validate(queues []Queue, catalog Catalog) (errs, warnings field.ErrorList) {
 	m, err := newMap(c.Outputs)
 	if err != nil {

@@ -9,54 +9,42 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// View is what an informer knows of the jobs and tasks of a cluster, for
-// [Ledger.Reconcile]. The order of its lists doesn't matter.
+// View is what an informer knows of jobs and tasks, in any order.
+//
+// Of a partial view the jobs that aren't in Jobs stay as they are, with their tasks that
+// aren't in Tasks or Deleted. A job in Jobs comes with all of its tasks. One that has gone
+// comes without tasks, pending, with their ids in Deleted. An allocated task in another
+// queue than its job's takes the job there. One that goes to another job changes only the
+// charges of the old one: list both to bring its min up to date.
 type View struct {
-	// Partial says that the view is of what an event is about. A job that isn't in Jobs stays
-	// as it is, with its tasks that aren't in Tasks or Deleted, and nothing of it is Unseen.
-	// A job in Jobs comes with all of its tasks. One that has gone comes without tasks, in
-	// PhasePending, with their ids in Deleted. An allocated task that names another queue
-	// than its job's takes the job there. One that goes to another job changes only the
-	// charges of the old one: list both to bring its min up to date.
-	Partial bool
-
+	Partial bool     // it is of what an event is about
 	Jobs    []Job    // their tasks that name no job or no queue are the job's
-	Tasks   []Task   // that aren't in a job in Jobs, such as the pods of a Deployment
-	Deleted []string // ids of tasks that are gone; so is a seen task that a view doesn't have and that it doesn't leave as it is
+	Tasks   []Task   // of no job in Jobs, such as the pods of a Deployment
+	Deleted []string // ids of tasks that are gone
 }
 
-// Report is what [Ledger.Reconcile] found and did. Its lists are sorted by job and
-// task, and no list has a [Ref] twice.
+// Report is what [Ledger.Reconcile] found and did, by job and task. What stays Unseen is
+// the caller's to give back, by the Seq of the report of some rounds ago: by
+// [Ledger.Rollback], of tasks whose Seq is at most that, and [Ledger.Expire].
 type Report struct {
-	Seq     uint64 `json:"seq"`     // of the ledger now
-	Changed bool   `json:"changed"` // anything; else Seq is what it was
-
-	Imported   []Ref `json:"imported,omitempty"`   // tasks that were charged, and jobs whose min was taken over, that the ledger didn't have
-	Corrected  []Ref `json:"corrected,omitempty"`  // tasks whose charges, and jobs whose queue, min or holds were made to agree
-	RolledBack []Ref `json:"rolledBack,omitempty"` // tasks that wait again
-	Released   []Ref `json:"released,omitempty"`   // tasks that have ended, or gone; jobs that have gone or are no longer admitted
-	Mismatched []Ref `json:"mismatched,omitempty"` // tasks on cards that they didn't ask for
-
-	// Unseen are charges and reservations that a view doesn't show yet. What never shows
-	// is the caller's to give back, by the Seq of the report of some rounds ago:
-	// [Ledger.Rollback] takes tasks whose Seq is at most that, [Ledger.Expire] the holds.
-	Unseen []Ref `json:"unseen,omitempty"`
-
-	// Failed is what couldn't be taken over. A job keeps the min that it has; an allocated
-	// task is charged what is known of it; what is in a queue that isn't there stays as it is.
-	// A min or a charge that can't be counted, see [ReasonTooLarge], is not made.
-	Failed []Ref `json:"failed,omitempty"`
-
-	Over []Headroom `json:"over,omitempty"` // see [Ledger.Over]
+	Seq        uint64     `json:"seq"`                  // of the ledger now
+	Changed    bool       `json:"changed"`              // anything; else Seq is what it was
+	Imported   []Ref      `json:"imported,omitempty"`   // tasks charged, and jobs whose min was taken over, that the ledger didn't have
+	Corrected  []Ref      `json:"corrected,omitempty"`  // tasks whose charges, and jobs whose queue, min or holds were made to agree
+	RolledBack []Ref      `json:"rolledBack,omitempty"` // tasks that wait again
+	Released   []Ref      `json:"released,omitempty"`   // tasks that have ended, or gone; jobs that have gone or are no longer admitted
+	Mismatched []Ref      `json:"mismatched,omitempty"` // tasks on cards that they didn't ask for
+	Unseen     []Ref      `json:"unseen,omitempty"`     // charges and reservations that the view doesn't show yet
+	Failed     []Ref      `json:"failed,omitempty"`     // what couldn't be taken over: it stays as it is, or is charged what is known of it
+	Over       []Headroom `json:"over,omitempty"`       // see [Ledger.Over]
 }
 
 // Ref names a task or, without one, a job.
 type Ref struct {
-	Job  string `json:"job,omitempty"`
-	Task string `json:"task,omitempty"`
-
+	Job    string `json:"job,omitempty"`
+	Task   string `json:"task,omitempty"`
 	Seq    uint64 `json:"seq,omitempty"`    // in Unseen: of the change that made the charge or the reservation
-	Reason Reason `json:"reason,omitempty"` // in Failed: ReasonGetTaskRequestResourceFailed, ReasonUnknownQueue, ReasonTooLarge or of what there is too much
+	Reason Reason `json:"reason,omitempty"` // in Failed
 	Detail string `json:"detail,omitempty"` // in Failed: what is wrong; in Mismatched: the card that the task runs on
 }
 
@@ -288,7 +276,7 @@ func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []EntryEr
 }
 
 // isAmount reports whether an error is of amounts that a caller lists.
-func isAmount(err error) bool { return errors.Is(err, ErrBadAmount) || errors.Is(err, ErrOverflow) }
+func isAmount(err error) bool { return errors.Is(err, ErrBadAmount) || errors.Is(err, ErrBadAmount) }
 
 // lookAtMin resolves the min of a job. Where tasks of it have ended, it is no more
 // cpu and memory than those that are left ask for: what has ended isn't reserved

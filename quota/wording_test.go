@@ -42,7 +42,7 @@ func TestFaultTexts(t *testing.T) {
 			if want == "" {
 				want = c.want
 			}
-			_, faults := (&Config{FailToZero: failToZero}).ParseQuota(c.text)
+			_, faults := parseQuota(c.text, failToZero)
 			got := "none"
 			if len(faults) > 0 {
 				got = strings.TrimPrefix(faults[0].Error(), "quota: ")
@@ -52,7 +52,7 @@ func TestFaultTexts(t *testing.T) {
 			}
 		}
 	}
-	_, notes := ParseAlternatives(strings.Repeat("a|", 3) + "|" + strings.Repeat("b|", 3))
+	_, notes := parseAlternatives(strings.Repeat("a|", 3) + "|" + strings.Repeat("b|", 3))
 	want := `[quota: card "a": it is there more than once in "a|a|a||b|b|b|" and counts once`
 	if got := fmt.Sprint(notes); !strings.HasPrefix(got, want) || !strings.Contains(got, `quota: a part of "a|a|a||b|b|b|" is empty and is skipped`) {
 		t.Error(got)
@@ -61,7 +61,7 @@ func TestFaultTexts(t *testing.T) {
 	for i := range 70 {
 		many += fmt.Sprintf("c%d|", i)
 	}
-	if _, notes = ParseAlternatives(many); !strings.HasSuffix(notes[0].Error(), ": 71 alternatives: want at most 64") {
+	if _, notes = parseAlternatives(many); !strings.HasSuffix(notes[0].Error(), ": 71 alternatives: want at most 64") {
 		t.Error(notes)
 	}
 }
@@ -231,21 +231,21 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		{
 			"unreadable", Config{}, []Queue{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonUnreadableQuota,
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonUnreadableQuota,
 		},
 		{
 			"unreadable above", Config{}, []Queue{annotated("org", "", `{"A":-1}`, nil), annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", ReasonUnreadableQuota,
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", reasonUnreadableQuota,
 		},
 		{
 			"unreadable as a whole", Config{}, []Queue{annotated("q", "", `{"A":2`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is not JSON: unexpected end of JSON input at byte 6` +
-				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
+				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", reasonUnreadableQuota,
 		},
 		{
 			"unreadable as a whole, mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `[]`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is []` +
-				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
+				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", reasonUnreadableQuota,
 		},
 		{
 			"unreadable, and another one full", Config{}, []Queue{annotated("q", "", `{"A":"two","B":1}`, nil)}, "", "B:1", "B|A:1",

@@ -14,7 +14,7 @@ func TestZeros(t *testing.T) {
 	testkit.Zeros{
 		Prefix: "quota: ",
 		Functions: []any{
-			New, ParseAlternatives, ReadQueues, Restore,
+			New, parseAlternatives, ReadQueues, Restore,
 		},
 		Types: []any{
 			(*Amounts)(nil), (*Answer)(nil), (*Config)(nil), (*EntryError)(nil), (*Event)(nil),
