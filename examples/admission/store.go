@@ -53,7 +53,12 @@ type change struct {
 // open opens the store in a folder, or makes it there, with the queues of now. The notes are
 // on what doesn't count in the queues, and on limits that are exceeded.
 func open(dir string, queues []quota.Queue, every int) (s *store, notes []string, err error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	switch err := os.Mkdir(dir, 0o777); {
+	case err == nil: // a power cut must not take the folder away
+		if err := syncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
+			return nil, nil, err
+		}
+	case !errors.Is(err, os.ErrExist):
 		return nil, nil, err
 	}
 	s = &store{dir: dir, every: every, changes: make(chan *change), quit: make(chan struct{}), done: make(chan struct{})}
