@@ -218,34 +218,6 @@ func TestMatrixAppendAndRemove(t *testing.T) {
 	}
 }
 
-func TestMatrixWiden(t *testing.T) {
-	two, four := columns("a", "b"), columns("a", "b", "c", "d")
-	m := vector.NewMatrix(two, 70, 2)
-	var want [][]float64
-	for i := range 70 {
-		m.SetRow(i, vec{float64(i), 1})
-		want = append(want, []float64{float64(i), 1, 0, 0})
-	}
-	m.Widen(four, 4)
-	wantMatrix(t, "widened", m, want)
-	if m.Schema() != four {
-		t.Error("Widen does not take the schema")
-	}
-	m.Widen(four, 4)
-	wantMatrix(t, "widened by nothing", m, want)
-	if err := m.AddToRow(0, vec{0, 0, 0, 0.5}); err == nil {
-		t.Error("a new column is not integral")
-	}
-	// Storage that a wider matrix left behind is not what a column starts with.
-	m.SetColumn(3, 0, slices.Repeat([]float64{7}, 70))
-	m.Reset(none, 70, 1)
-	m.Widen(none, 4)
-	for i := range want {
-		want[i] = []float64{0, 0, 0, 0}
-	}
-	wantMatrix(t, "widened over old storage", m, want)
-}
-
 func TestMatrixSlice(t *testing.T) {
 	m := vector.NewMatrix(columns("a", "b"), 200, 2)
 	for i := range 200 {
@@ -392,71 +364,6 @@ func TestMatrixChanged(t *testing.T) {
 		}
 		check(name, at, change{all: true})
 		check(name+", after", m.Version(), change{})
-	}
-}
-
-func TestMatrixCopyFrom(t *testing.T) {
-	src := vector.NewMatrix(columns("a", "b"), 100, 2)
-	for i := range 100 {
-		src.SetRow(i, vec{float64(i), 1})
-	}
-	var dst vector.Matrix
-	refresh := func(what string, want change) {
-		t.Helper()
-		since := dst.Version()
-		dst.CopyFrom(src)
-		wantMatrix(t, what, &dst, contents(src))
-		if dst.Schema() != src.Schema() {
-			t.Errorf("%s: other schema", what)
-		}
-		if rows, all := dst.Changed(nil, since); !slices.Equal(rows, want.rows) || all != want.all {
-			t.Errorf("%s: Changed = %v, %v, want %v", what, rows, all, want)
-		}
-	}
-	refresh("first", change{all: true})
-	refresh("again", change{})
-	src.SetRow(7, vec{8, nan})
-	src.SetRow(99, vec{inf})
-	refresh("changed rows", change{rows: []int32{7, 99}})
-	src.RemoveRow(3)
-	refresh("removed row", change{rows: []int32{3}})
-	src.AppendRow(vec{1, 2})
-	refresh("appended row", change{rows: []int32{99}})
-	src.RemoveRow(99)
-	src.RemoveRow(98)
-	refresh("shorter", change{})
-	dst.SetRow(5, vec{5, 5})
-	refresh("after a write of its own", change{all: true})
-	for range 100 {
-		src.AppendRow(vec{3})
-	}
-	refresh("beyond the stride", change{all: true})
-	src.Resize(20)
-	refresh("resized", change{all: true})
-	src.Widen(columns("a", "b", "c"), 3)
-	refresh("widened", change{all: true})
-	for range vector.ChangeLogSize + 1 {
-		src.SetRow(0, vec{1})
-	}
-	refresh("log overrun", change{all: true})
-
-	other := matrixOf(3, vec{1, 2, 3})
-	dst.CopyFrom(other)
-	refresh("after another source", change{all: true})
-	first := dst.Version()
-	dst.CopyFrom(&dst)
-	if dst.Version() != first {
-		t.Error("a copy onto itself counts as a write")
-	}
-	var chain vector.Matrix // a copy of the copy is incremental too
-	chain.CopyFrom(&dst)
-	src.SetRow(2, vec{4, 4, 4})
-	dst.CopyFrom(src)
-	since := chain.Version()
-	chain.CopyFrom(&dst)
-	wantMatrix(t, "copy of a copy", &chain, contents(src))
-	if rows, all := chain.Changed(nil, since); all || !slices.Equal(rows, []int32{2}) {
-		t.Errorf("copy of a copy: Changed = %v, %v", rows, all)
 	}
 }
 

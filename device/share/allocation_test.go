@@ -6,59 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 )
-
-func TestCommitRelease(t *testing.T) {
-	s := allocScorer(t, share.LeastAllocated, false)
-	node := append(allocGPUs(100, 50), allocNIC(0, 100, -1, ""), allocNIC(1, 100, -1, ""))
-	before := slices.Clone(node)
-
-	a, err := allocate(s, share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: 30}, Count: 2}}, node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := share.Allocation{Kind: device.KindGPU, Devices: []share.Allocated{
-		{Minor: 0, Amounts: share.Amounts{share.GPUCore: 30}},
-		{Minor: 1, Amounts: share.Amounts{share.GPUCore: 30}},
-	}}
-	if diff := cmp.Diff(want, a); diff != "" {
-		t.Error(diff)
-	}
-	if err := commit(node, a); err != nil {
-		t.Fatal(err)
-	}
-	if node[0].Free[share.GPUCore] != 70 || node[1].Free[share.GPUCore] != 20 || node[2].Free[share.RDMA] != 100 {
-		t.Errorf("committed: %v", node)
-	}
-
-	committed := slices.Clone(node)
-	var refusal *share.NotEnoughError
-	if err := commit(node, a); !errors.As(err, &refusal) {
-		t.Errorf("second Commit: error %v", err)
-	} else if diff := cmp.Diff(&share.NotEnoughError{Kind: "gpu", Want: 2, Got: 1, Reasons: []share.Reason{
-		{Cause: share.CauseInsufficient, Resource: share.GPUCore, Devices: 1, Want: 30, Free: 20}}}, refusal); diff != "" {
-		t.Errorf("second Commit: %s", diff)
-	}
-	if diff := cmp.Diff(committed, node); diff != "" {
-		t.Errorf("refused, but changed: %s", diff)
-	}
-
-	if err := release(node, a); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(before, node); diff != "" {
-		t.Errorf("released: %s", diff)
-	}
-	if err := release(node, a); !errors.Is(err, share.ErrInvalidUnit) {
-		t.Errorf("second Release: error %v", err)
-	}
-	if diff := cmp.Diff(before, node); diff != "" {
-		t.Errorf("refused, but changed: %s", diff)
-	}
-}
 
 func TestReleaseLimits(t *testing.T) {
 	a := share.Allocation{Kind: "gpu", Devices: []share.Allocated{{Minor: 0, Amounts: share.Amounts{share.GPUCore: 100}}}}
