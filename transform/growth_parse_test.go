@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -42,17 +41,7 @@ func TestGrowthParse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, 8<<10, func(n int) func() {
-				var b strings.Builder
-				b.WriteString(c.before)
-				for i := 0; b.Len() < n; i++ {
-					if strings.Contains(c.format, "%") {
-						fmt.Fprintf(&b, c.format, i)
-					} else {
-						b.WriteString(c.format)
-					}
-				}
-				b.WriteString(c.after)
-				text := []byte(b.String())
+				text := []byte(testkit.Text(n, c.before, c.format, c.after))
 				return func() {
 					config, _, err := Parse(text, ShapeAuto)
 					if err != nil {

@@ -2,7 +2,6 @@ package share_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/resvec/resvec/device/share"
@@ -15,12 +14,7 @@ import (
 func TestGrowth(t *testing.T) {
 	config := func(before, format, after string) func(n int) func() {
 		return func(n int) func() {
-			var b strings.Builder
-			b.WriteString(before)
-			for i := 0; b.Len() < 100*n; i++ {
-				fmt.Fprintf(&b, format, i)
-			}
-			text := []byte(b.String() + after)
+			text := []byte(testkit.Text(100*n, before, format, after))
 			return func() {
 				if cfg, err := share.ParseScoringStrategy(text); err == nil {
 					_, _ = share.NewScorer(*cfg)

@@ -1,9 +1,11 @@
 package testkit
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 )
@@ -51,4 +53,19 @@ func timeOf(work func()) time.Duration {
 	start := cpuTime()
 	work()
 	return cpuTime() - start
+}
+
+// Text returns a text for [Linear] that has about n bytes: before, then format for the
+// numbers from 0 on, or again and again if it has no verb, then after.
+func Text(n int, before, format, after string) string {
+	var b strings.Builder
+	b.WriteString(before)
+	for i := 0; b.Len() < n; i++ {
+		if strings.Contains(format, "%") {
+			fmt.Fprintf(&b, format, i)
+		} else {
+			b.WriteString(format)
+		}
+	}
+	return b.String() + after
 }
