@@ -3,7 +3,6 @@ package schedulerplugins
 import (
 	"context"
 	"fmt"
-	"math"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"

@@ -2,7 +2,6 @@ package yunikorn
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"testing"
@@ -19,7 +18,6 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 )
 
 func TestMain(m *testing.M) {
@@ -117,7 +115,8 @@ func newTree(nodes []treeNode) (*tree, error) {
 		}
 		ours = append(ours, our)
 	}
-	t.ledger, err = quota.New(quota.Config{MissingUnlimited: true}, inventory.Catalog(), ours)
+	ledger, err := quota.New(quota.Config{MissingUnlimited: true}, inventory.Catalog(), ours)
+	t.ledger = ledger
 	return t, err
 }
 
