@@ -64,6 +64,37 @@ func BenchmarkBudgetsRefusal(b *testing.B) {
 	}
 }
 
+// BenchmarkBudgetsFilter times gang.Packer.Filter with budgets for the same gang: it asks after
+// each victim. The fastest sample counts.
+func BenchmarkBudgetsFilter(b *testing.B) {
+	const nodes, victims = 2000, 16_000
+	s := newBudgetEviction(nodes, victims, 1)
+	for _, owner := range s.owners {
+		s.budgets.Owners = append(s.budgets.Owners, int32(owner))
+	}
+	packer, overlay := new(gang.Packer), vector.NewOverlay(s.free)
+	if err := packer.Limit(s.budgets); err != nil {
+		b.Fatal(err)
+	}
+	filter := stopwatch.New(1, func(int) {
+		scenario, err := packer.Filter(nil, overlay, s.requests, nil, func(yield func(int, vector.ResourceVector) bool) {
+			for i, row := range s.rows {
+				if !yield(row, s.amounts[i]) {
+					return
+				}
+			}
+		})
+		if err != nil || scenario.LowerBound != victims+1 || scenario.Infeasible.Reason != gang.InfeasibleBudget {
+			b.Fatalf("%+v, %v", scenario, err)
+		}
+	})
+	for b.Loop() {
+		filter.Sample()
+	}
+	b.ReportMetric(0, "ns/op") // of warm-up, too
+	b.ReportMetric(filter.Best/victims, "ns/victim")
+}
+
 // budgetEviction is the loop.
 type budgetEviction struct {
 	eviction

@@ -18,6 +18,11 @@ type Budgets struct {
 	// the owner are within the limits: a scheduler that evicts as long as they are lets the
 	// last victim cross them.
 	LastMayPass bool
+
+	// Owners has the owner of each victim of a [Packer], in the order in which they come: a row
+	// of Limits, or -1 for none, as have the victims after the last. A [Proof] does not look at
+	// it: see [Proof.ReleaseOf].
+	Owners []int32
 }
 
 // Limit makes p prove that no permitted set of the victims makes room: from now on

@@ -57,6 +57,8 @@ type rowSets struct {
 
 	starts []int32 // per row, and one more: where its sets begin in list
 	list   []int32
+
+	overlap bool // some row is in two sets
 }
 
 var onlySet = []int32{0}
@@ -85,7 +87,9 @@ func (s *rowSets) index(rows int) {
 		}
 	}
 	end := int32(0)
+	s.overlap = false
 	for r, n := range s.starts {
+		s.overlap = s.overlap || n > 1
 		end += n
 		s.starts[r] = end
 	}

@@ -3,6 +3,7 @@ package gang
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/resvec/resvec/vector"
 )
@@ -15,6 +16,10 @@ type Scenario struct {
 	// all but a leader.
 	Feasible bool
 	Prefix   int
+
+	// Victims are, with [Packer.Limit], the ones of the prefix that go, by index in ascending
+	// order; nil without. They are valid until p is asked again.
+	Victims []int32
 
 	// Placement is the row of each member, in the order of requests; empty when
 	// not feasible.
@@ -82,6 +87,9 @@ func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix,
 		s.yield = s.victim
 	}
 	p.bounds.take(&p.gang, &p.spread)
+	if p.allowance.on {
+		p.limited(free, requests, rows, domains)
+	}
 	s.overlay = o
 	s.begin(free)
 	defer o.Rollback(o.Mark()) // also when victims panics
@@ -95,6 +103,11 @@ func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix,
 	}
 	if answer.Feasible {
 		answer.Placement = append(dst[:0], p.placement...)
+		if p.allowance.on {
+			answer.Victims = p.allowance.chosen(answer.Prefix, func(row int) bool {
+				return slices.Contains(p.sets.of(row), int32(answer.Domain))
+			})
+		}
 	} else {
 		answer.Placement = dst[:0]
 	}
@@ -120,7 +133,7 @@ type search struct {
 	fault    error
 
 	after   vector.Mark // of failed
-	rows    []int32     // the victims after failed, for bisection
+	rows    []int32     // the victims after failed, for bisection; -1 for one that stays
 	amounts []float64   // and what they release, one element per column
 }
 
@@ -144,8 +157,11 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 	if s.done {
 		return false
 	}
-	err := checkVictim(s.free, row, amounts)
-	if err == nil {
+	err, goes := checkVictim(s.free, row, amounts), true
+	if err == nil && s.packer.allowance.on {
+		goes, err = s.packer.release(s.released, row, amounts)
+	}
+	if err == nil && goes {
 		err = s.packer.progress.release(s.overlay, row, amounts)
 	}
 	if err != nil {
@@ -153,6 +169,9 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 		return false
 	}
 	if s.lower >= 0 && s.packer.options.Search == SearchBisect { // bisection may release it again
+		if !goes {
+			row = -1
+		}
 		s.rows = append(s.rows, int32(row))
 		s.amounts = append(s.amounts, amounts...)
 		for range s.free.Cols() - len(amounts) {
@@ -168,7 +187,7 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 // would fail for sure.
 func (s *search) look() {
 	if s.lower < 0 {
-		if s.packer.progress.open == 0 {
+		if !s.mayFit() {
 			return
 		}
 		s.lower, s.next = s.released, s.released
@@ -176,6 +195,15 @@ func (s *search) look() {
 	if s.released == s.next {
 		s.try()
 	}
+}
+
+// mayFit reports whether it is not proved that the victims released so far are too few.
+func (s *search) mayFit() bool {
+	if !s.packer.allowance.on {
+		return s.packer.progress.open > 0
+	}
+	_, _, infeasible := s.packer.proof.InfeasibleIn()
+	return !infeasible
 }
 
 // try looks for a placement with the victims released so far, and says which prefix
@@ -249,8 +277,14 @@ func (s *search) finish() (Scenario, error) {
 		}
 		return open, nil
 	}
-	domain := p.progress.closest()
-	return Scenario{Prefix: -1, LowerBound: s.released + 1, Infeasible: p.progress.why(domain), Domain: domain}, nil
+	answer := Scenario{Prefix: -1, LowerBound: s.released + 1}
+	if p.allowance.on {
+		answer.Infeasible, answer.Domain, _ = p.proof.InfeasibleIn()
+	} else {
+		answer.Domain = p.progress.closest()
+		answer.Infeasible = p.progress.why(answer.Domain)
+	}
+	return answer, nil
 }
 
 // bisect shortens the prefix that was found until the one before it fails. Each try takes
@@ -262,6 +296,9 @@ func (s *search) bisect() {
 		s.overlay.Rollback(s.after)
 		step := (s.found - s.failed) / 2
 		for i, row := range s.rows[:step] {
+			if row < 0 {
+				continue
+			}
 			_ = s.overlay.AddToRow(int(row), s.amounts[i*s.free.Cols():][:s.free.Cols()]) // accepted before
 		}
 		reposition(tie, s.cursor)

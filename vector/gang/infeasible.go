@@ -33,8 +33,8 @@ const (
 	// left for the workers.
 	InfeasibleLeader
 
-	// InfeasibleBudget: a [Proof] has released enough of a resource, but no victims that
-	// [Budgets] permit are enough.
+	// InfeasibleBudget: enough of a resource was released, but no victims that [Budgets]
+	// permit are enough.
 	InfeasibleBudget
 
 	// InfeasibleSpread: there would be places enough, but the sets of a [Spread] take too

@@ -103,6 +103,8 @@ type Packer struct {
 
 	search    search
 	topology  placing
+	allowance allowance
+	proof     Proof   // of a Filter with budgets
 	placement []int32 // the best of a Filter so far
 	trial     []int32
 

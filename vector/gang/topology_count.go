@@ -70,6 +70,8 @@ type placing struct {
 	fault    error
 	total    int64 // what all domains have
 	reprieve reprieve
+
+	allowance *allowance // nil: every victim goes
 }
 
 // mostPlaces is how many places a row has that is unlimited, or has more.

@@ -14,7 +14,8 @@ import (
 // it is the first with which some domain of it suffices, otherwise the first with which
 // all domains together suffice. Victims, the overlay and errors are as in
 // [Packer.Filter]; a victim costs the levels and the columns of its row. Without a
-// placement the answer is about the free amounts when all victims are gone.
+// placement the answer is about the free amounts when all victims are gone, with
+// [Packer.Limit] all that may go.
 //
 // With Reprieve the victims of the prefix stay, one by one from the last to the first, as
 // long as the gang still fits, in the required domain or in all domains together. The
@@ -28,6 +29,11 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, rows *
 	}
 	if s.self != s { // not so yet, or p is a copy
 		s.self, s.yield = s, s.victim
+	}
+	if s.allowance = nil; p.allowance.on {
+		checkSame(o.Matrix(), &p.allowance.limits)
+		s.allowance = &p.allowance
+		s.allowance.start()
 	}
 	s.overlay, s.released, s.fault = o, 0, nil
 	s.done = s.count == 0 && !s.hasLeader
@@ -52,8 +58,12 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, rows *
 		s.leaveOut(mark)
 	}
 	answer := s.place(dst)
-	if found && request.Reprieve {
+	switch {
+	case !found:
+	case request.Reprieve:
 		answer.Victims = append(answer.Victims, s.reprieve.kept...)
+	case p.allowance.on:
+		answer.Victims = append(answer.Victims, s.gone()...)
 	}
 	if answer.Prefix = s.released; !found {
 		answer.Prefix = -1
@@ -68,6 +78,9 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 	}
 	err := checkVictim(s.free, row, amounts)
 	if err == nil {
+		if !s.lets(row, amounts) {
+			amounts = nil
+		}
 		s.reprieve.note(s.free, row, amounts)
 		err = s.overlay.AddToRow(row, amounts)
 	}
@@ -76,10 +89,39 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 		return false
 	}
 	s.released++
-	if isSelected(s.selected, row) && row < len(s.rowPods) && s.t.at[0][row] != 0 {
+	if s.makesRoom(row) {
 		s.done = s.recount(row)
 	}
 	return !s.done
+}
+
+// makesRoom reports whether a victim on a row makes room.
+func (s *placing) makesRoom(row int) bool {
+	return isSelected(s.selected, row) && row < len(s.rowPods) && s.t.at[0][row] != 0
+}
+
+// lets reports whether the next victim goes.
+func (s *placing) lets(row int, amounts vector.ResourceVector) bool {
+	if s.allowance == nil {
+		return true
+	}
+	if !s.makesRoom(row) {
+		return false
+	}
+	set := 0
+	if s.required {
+		set = int(s.t.at[s.last][row])
+	}
+	return s.allowance.lets(s.released, set, row, amounts)
+}
+
+// gone returns the victims that go. With a required level the last one is in the domain that
+// suffices, and those elsewhere stay.
+func (s *placing) gone() []int32 {
+	last := s.allowance.going
+	return s.allowance.chosen(s.released, func(row int) bool {
+		return !s.required || s.t.at[s.last][row] == s.t.at[s.last][last[len(last)-1].row]
+	})
 }
 
 // leaveOut takes victims back as long as the gang fits, and brings the overlay to where
@@ -90,7 +132,7 @@ func (s *placing) leaveOut(mark vector.Mark) {
 	holder := int32(-1) // only the last victim's domain suffices: without it none did
 	for i := len(v.victims) - 1; i >= 0; i-- {
 		row := int(v.victims[i].row)
-		if !isSelected(s.selected, row) || row >= len(s.rowPods) || s.t.at[0][row] == 0 {
+		if !s.makesRoom(row) {
 			continue
 		}
 		if s.required { // a victim elsewhere makes no room there

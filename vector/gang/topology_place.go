@@ -72,7 +72,8 @@ type TopologyPlacement struct {
 
 	// Prefix is, for [Packer.FilterTopology], how many victims have to go; -1 when all
 	// of them are not enough. Victims are, with Reprieve, the ones among them that have
-	// to go, by index in ascending order: when any one stays, the gang fits nowhere.
+	// to go, by index in ascending order: when any one stays, the gang fits nowhere. With
+	// [Packer.Limit] alone they are the ones that go.
 	Prefix  int
 	Victims []int32
 }
