@@ -117,6 +117,7 @@ type account struct{ limit, released, greatest float64 }
 type columnBudget struct {
 	columnSum         // of what rows have without their victims; the surplus has what counts of the owners, too
 	kept      bool    // the surplus is
+	plain     bool    // nothing was taken then, so that every row had what it had at Reset
 	measured  bool    // the rest is
 	volume    float64 // sum of the magnitudes at Reset
 	whole     bool    // all are whole numbers
@@ -272,7 +273,12 @@ func (p *Proof) budgetHolds(j int, k *known) bool {
 	s := &p.budget.columns[j]
 	start, now := p.start.Column(j), p.overlay.Matrix().Column(j)
 	without := func(r int) float64 { return positive(min(start[r], now[r])) }
-	rows, all := p.changesSince(k.upTo, s.kept && !s.surplus.infinite)
+	var rows []int32
+	all := false
+	if plain := p.victims.taken == 0; !plain || !s.plain || !s.kept || s.surplus.infinite {
+		rows, all = p.changesSince(k.upTo, s.kept && !s.surplus.infinite)
+		s.plain = plain
+	}
 	for _, r := range rows {
 		if !s.set(int(r), without(int(r))) {
 			all = true
