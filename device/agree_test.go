@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -155,7 +156,7 @@ func TestAgreeSources(t *testing.T) {
 // A node whose GPUs are cut, in mixed strategy: its labels, its slices and the
 // driver agree, and the GPU in MIG mode counts nowhere.
 func TestAgreeSourcesMIG(t *testing.T) {
-	labels, err := device.FromNodes([]corev1.Node{{
+	labels := testkit.Must(device.FromNodes([]corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{
 			"nvidia.com/gpu.product": sliceCard, "nvidia.com/gpu.count": "2", "nvidia.com/gpu.memory": "81559",
 			"nvidia.com/mig.strategy": "mixed", "nvidia.com/mig-1g.10gb.memory": "9856", "nvidia.com/mig-1g.10gb.me.memory": "9856",
@@ -163,10 +164,7 @@ func TestAgreeSourcesMIG(t *testing.T) {
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
 			"nvidia.com/gpu": resource.MustParse("1"), "nvidia.com/mig-1g.10gb": resource.MustParse("2"), "nvidia.com/mig-1g.10gb.me": resource.MustParse("1"),
 		}},
-	}}, nil, device.LabelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, nil, device.LabelOptions{}))
 	parent := text("parentUUID", "GPU-gpu-0")
 	cut := sliceOf("a", 0, 1, 1, sliceGPU(1), sliceMIG("gpu-0-mig-0", "1g.10gb", parent), sliceMIG("gpu-0-mig-1", "1g.10gb", parent), sliceMIG("gpu-0-mig-2", "1g.10gb+me", parent))
 	slice := fromSlices(t, device.SliceOptions{}, cut).Nodes[0]

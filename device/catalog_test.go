@@ -8,15 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 )
 
 func labelCatalog(t testing.TB, nodes ...corev1.Node) *device.Catalog {
 	t.Helper()
-	inv, err := device.FromNodes(nodes, nil, device.LabelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inv := testkit.Must(device.FromNodes(nodes, nil, device.LabelOptions{}))
 	return inv.Catalog()
 }
 

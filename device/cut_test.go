@@ -17,10 +17,7 @@ func TestFewestGPUs(t *testing.T) {
 		geometry string
 		bytes    int64
 	}{{"A100-40", 40960 << 20}, {"A100-80", 81920 << 20}, {"H100-94", 95830 << 20}, {"A30-24", 24576 << 20}, {"B200-180", 183359 << 20}} {
-		g, err := mig.GeometryNamed(gpu.geometry)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := testkit.Must(mig.GeometryNamed(gpu.geometry))
 		profiles := slices.DeleteFunc(g.Profiles(), func(p mig.GeometryProfile) bool { return p.Profile.Suffix != "" })
 		for range testkit.Amount(t, 60, 200, 1000) {
 			counts := map[string]int64{}

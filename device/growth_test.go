@@ -228,10 +228,7 @@ func TestClaim(t *testing.T) {
 		{Name: "plain", Product: "a.com/product", Whole: []corev1.ResourceName{"a.com/x"}},
 		{Name: "mig", Product: "*.model", Whole: []corev1.ResourceName{"*.unit", "z.com/any"}, Shared: []corev1.ResourceName{"*"}, Replicas: "*.replicas", Memory: "*.memory", MIGPrefix: "mig.com/mig-"},
 	}, DefaultRules()...)
-	compiled, err := compileRules(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiled := testkit.Must(compileRules(rules))
 	for _, n := range []int{0, 1, 5, 40} {
 		r := labelReader{rules: compiled, labels: map[string]string{"a.com/product": "A"}, allocatable: corev1.ResourceList{}}
 		names := []string{"a.com/x", "z.com/any", "mig.com/mig-1g.5gb", "nvidia.com/gpu", "b.com/none", "/", "d3.com/gpu.unit.unit"}

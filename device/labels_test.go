@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,10 +43,7 @@ func v100(others string) string {
 // readLabels reads one node.
 func readLabels(t testing.TB, rules []device.Rule, names device.Names, n corev1.Node) *device.Node {
 	t.Helper()
-	inv, err := device.FromNodes([]corev1.Node{n}, rules, device.LabelOptions{Names: names})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inv := testkit.Must(device.FromNodes([]corev1.Node{n}, rules, device.LabelOptions{Names: names}))
 	return &inv.Nodes[0]
 }
 
@@ -98,10 +96,7 @@ func mi355x(vram string) string {
 
 // TestLabels has the facts of cards, and what else labels can say.
 func TestLabels(t *testing.T) {
-	text, err := os.ReadFile("testdata/labels.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("testdata/labels.txt"))
 	short := strings.NewReplacer("{V100}", v100(""), "{MI355X} amd.com/gpu.vram=", mi355x(""),
 		"{A100}", "nvidia.com/gpu.product=A100 nvidia.com/gpu.count=8 nvidia.com/gpu.memory=40960 nvidia.com/mig.strategy=mixed nvidia.com/mig-1g.5gb.count=14")
 	for _, fact := range strings.Split(string(text), "\n\n")[1:] {
@@ -249,14 +244,8 @@ func TestLabelNodes(t *testing.T) {
 	for i := range nodes {
 		pointers = append(pointers, &nodes[i])
 	}
-	values, err := device.FromNodes(nodes, nil, device.LabelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := device.FromNodes(pointers, device.DefaultRules(), device.LabelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := testkit.Must(device.FromNodes(nodes, nil, device.LabelOptions{}))
+	other := testkit.Must(device.FromNodes(pointers, device.DefaultRules(), device.LabelOptions{}))
 	if diff := cmp.Diff(values, other); diff != "" {
 		t.Errorf("values and pointers\n%s", diff)
 	}
@@ -279,10 +268,7 @@ func TestLabelNodes(t *testing.T) {
 		t.Error("Node bb found")
 	}
 
-	ready, err := device.FromNodes(nodes, nil, device.LabelOptions{Include: func(n *corev1.Node) bool { return !n.Spec.Unschedulable }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ready := testkit.Must(device.FromNodes(nodes, nil, device.LabelOptions{Include: func(n *corev1.Node) bool { return !n.Spec.Unschedulable }}))
 	if _, ok := ready.Node("b"); ok || len(ready.Nodes) != 2 {
 		t.Errorf("%+v", ready)
 	}
@@ -345,10 +331,7 @@ func TestReportUnlisted(t *testing.T) {
 			{Code: "missing-label", Key: "y.com/npu.memory", Detail: "missing or empty, though the product has a label"},
 			{Code: "missing-label", Key: "amd.com/gpu.product-name", Detail: "missing or empty, so that amd.com/gpu, which is allocatable, is in no card"},
 		}, want...)
-		inv, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{ReportUnlisted: report})
-		if err != nil {
-			t.Fatal(err)
-		}
+		inv := testkit.Must(device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{ReportUnlisted: report}))
 		if diff := cmp.Diff(want, inv.Nodes[0].Problems); diff != "" {
 			t.Errorf("report %v: %s", report, diff)
 		}

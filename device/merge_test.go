@@ -7,18 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // TestMerge is R2: a node comes from the first source that has it, wholly.
 func TestMerge(t *testing.T) {
-	labels, err := device.FromNodes([]corev1.Node{
+	labels := testkit.Must(device.FromNodes([]corev1.Node{
 		labelNode("a", v100(""), "nvidia.com/gpu=2"),
 		labelNode("b", "", ""),
-	}, nil, device.LabelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil, device.LabelOptions{}))
 	row := []device.Device{{Kind: device.KindGPU, Product: "V100", UUID: "GPU-1"}}
 	nvml := &device.Inventory{
 		Nodes: []device.Node{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta1 "k8s.io/api/resource/v1beta1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
@@ -132,10 +133,7 @@ func TestSliceVersions(t *testing.T) {
 	var beta1 []resourcev1beta1.ResourceSlice
 	var beta2 []*resourcev1beta2.ResourceSlice
 	for _, s := range []*resourcev1.ResourceSlice{v1, remote} {
-		data, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(json.Marshal(s))
 		var b2 resourcev1beta2.ResourceSlice
 		var b1 resourcev1beta1.ResourceSlice
 		var devices struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -104,10 +105,7 @@ func sliceMIG(name, profile string, edits ...sliceEdit) resourcev1.Device {
 // fromSlices reads slices of NVIDIA's driver.
 func fromSlices(t testing.TB, o device.SliceOptions, list ...*resourcev1.ResourceSlice) *device.Inventory {
 	t.Helper()
-	inv, err := device.FromResourceSlices(list, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inv := testkit.Must(device.FromResourceSlices(list, nil, o))
 	return inv
 }
 
@@ -556,10 +554,7 @@ func TestFromResourceSlicesAllowIncomplete(t *testing.T) {
 		t.Error(diff)
 	}
 	// As an informer has them and as a list has them.
-	inv, err := device.FromResourceSlices([]resourcev1.ResourceSlice{*list[0], *list[1]}, nil, device.SliceOptions{AllowIncomplete: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inv := testkit.Must(device.FromResourceSlices([]resourcev1.ResourceSlice{*list[0], *list[1]}, nil, device.SliceOptions{AllowIncomplete: true}))
 	if diff := cmp.Diff(got, listing(inv)); diff != "" {
 		t.Error(diff)
 	}

@@ -77,10 +77,7 @@ func newBoundWorld(t testing.TB, r *rand.Rand, more int, hasScored, snapshot boo
 	for k := range more {
 		names = append(names, fmt.Sprintf("example.com/r%d", k))
 	}
-	m, err := vectormap.New(names, vectormap.Milli("nvidia.com/gpu"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(names, vectormap.Milli("nvidia.com/gpu")))
 	w := &boundWorld{Rand: r, m: m, hasScored: hasScored}
 	var options []vector.NodesOption
 	if hasScored {
@@ -144,10 +141,7 @@ func (w *boundWorld) addScorers(t testing.TB) {
 		if kind == scoring.RequestedToCapacityRatio {
 			cfg.Shape = []scoring.ShapePoint{{Utilization: 0, Score: 0}, {Utilization: 70, Score: 10}, {Utilization: 100, Score: 4}}
 		}
-		k, err := scoring.CompileKube(cfg, w.m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := testkit.Must(scoring.CompileKube(cfg, w.m))
 		kinds[kind] = k
 		w.add(string(kind), 100, k, nil)
 	}
@@ -570,10 +564,7 @@ func TestBoundErrors(t *testing.T) {
 	if _, err := normalized.Explain(vector.PodAmounts{Requested: strategyVec{2000}}, 0, nil); !errors.Is(err, vector.ErrShape) {
 		t.Errorf("a row that cannot hold the pod: %v", err)
 	}
-	wider, err := w.m.Extend([]string{"example.com/more"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	wider := testkit.Must(w.m.Extend([]string{"example.com/more"}))
 	if err := wider.Widen(w.nodes); err != nil {
 		t.Fatal(err)
 	}

@@ -38,10 +38,7 @@ func (c columnScorer) Explain(request, used, _ vector.ResourceVector) (scoring.E
 
 func combine(t testing.TB, terms ...scoring.Term) *scoring.Combination {
 	t.Helper()
-	c, err := scoring.Combine(terms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(scoring.Combine(terms))
 	return c.(*scoring.Combination)
 }
 
@@ -318,10 +315,7 @@ func TestCombineExplain(t *testing.T) {
 				"column 1 75 -> 100 x 1\n" + explainedDims + "  used 0 0 0 0 100 Scored\n",
 		},
 	} {
-		e, err := scoring.Bind(combine(t, c.terms...), nodes).Explain(vector.PodAmounts{}, c.row, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(scoring.Bind(combine(t, c.terms...), nodes).Explain(vector.PodAmounts{}, c.row, rows))
 		if got := squeezed(e.String()); got != c.want {
 			t.Errorf("%s: got\n%swant\n%s", c.name, got, c.want)
 		}
@@ -336,10 +330,7 @@ func TestCombineReasons(t *testing.T) {
 	m := loadMap(t)
 	spread := compileLoad(t, scoring.LoadConfig{Direction: scoring.Spread}, m)
 	c := combine(t, scoring.Term{Scorer: spread, Weight: 1, Name: "a"}, scoring.Term{Scorer: spread, Weight: 1})
-	e, err := c.Explain(nil, vector.ResourceVector{3}, vector.ResourceVector{2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(c.Explain(nil, vector.ResourceVector{3}, vector.ResourceVector{2}))
 	if want := "a: the sum of the points, -50, is cut to 0; the sum of the points, -50, is cut to 0"; e.Reason != want {
 		t.Errorf("reason %q, want %q", e.Reason, want)
 	}

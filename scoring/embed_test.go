@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -47,10 +48,7 @@ func TestEmbeddedScorers(t *testing.T) {
 	setNode(nodes, "c", strategyVec{4000, 1000, 2, 10}, strategyVec{700, 900, 2, 1})
 	pod := vector.PodAmounts{Requested: strategyVec{100, 100}}
 	strategy := compileStrategy(t, m, scoring.StrategyConfig{SRA: &scoring.SRAConfig{Weight: 2, Resources: []string{strategyGPU}}})
-	kube, err := scoring.CompileKube(scoring.KubeConfig{Type: scoring.MostAllocated, Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}}}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kube := testkit.Must(scoring.CompileKube(scoring.KubeConfig{Type: scoring.MostAllocated, Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}}}, m))
 	load := compileLoad(t, scoring.LoadConfig{}, m)
 	override, _, err := scoring.ParsePodOverride(map[string]string{
 		scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`,
@@ -67,10 +65,7 @@ func TestEmbeddedScorers(t *testing.T) {
 	} {
 		var plain []float64
 		for row := range nodes.Len() {
-			x, err := c.own.Score(pod.Requested, nodes.Requested().Row(nil, row), nodes.Allocatable().Row(nil, row))
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := testkit.Must(c.own.Score(pod.Requested, nodes.Requested().Row(nil, row), nodes.Allocatable().Row(nil, row)))
 			plain = append(plain, x+1)
 		}
 		check := func(how string, b *scoring.Bound, want []float64) {

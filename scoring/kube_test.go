@@ -20,10 +20,7 @@ import (
 // kubeMap returns the map that the tables are written for.
 func kubeMap(t testing.TB, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
 	t.Helper()
-	m, err := vectormap.New([]string{"nvidia.com/gpu", "example.com/foo", "example.com/bar", "ephemeral-storage"}, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu", "example.com/foo", "example.com/bar", "ephemeral-storage"}, opts...))
 	return m
 }
 
@@ -61,10 +58,7 @@ func kubeConfig(t testing.TB, kind scoring.ScoringType, resources string, shape 
 	cfg := scoring.KubeConfig{Type: kind, Shape: shape}
 	words := strings.Fields(resources)
 	for ; len(words) > 0; words = words[2:] {
-		weight, err := strconv.ParseInt(words[1], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		weight := testkit.Must(strconv.ParseInt(words[1], 10, 64))
 		cfg.Resources = append(cfg.Resources, scoring.KubeResource{Name: kubeNames.Replace(words[0]), Weight: weight})
 	}
 	return cfg
@@ -72,10 +66,7 @@ func kubeConfig(t testing.TB, kind scoring.ScoringType, resources string, shape 
 
 func compileKube(t testing.TB, cfg scoring.KubeConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.Kube {
 	t.Helper()
-	k, err := scoring.CompileKube(cfg, m, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := testkit.Must(scoring.CompileKube(cfg, m, opts...))
 	return k
 }
 
@@ -226,10 +217,7 @@ func TestKubeUnits(t *testing.T) {
 // TestKubeFaults lists what is wrong with configurations.
 func TestKubeFaults(t *testing.T) {
 	const least, balanced, ratio = scoring.LeastAllocated, scoring.BalancedAllocation, scoring.RequestedToCapacityRatio
-	folded, err := vectormap.New([]string{"nvidia.com/gpu", "amd.com/gpu"}, vectormap.FoldVendors())
-	if err != nil {
-		t.Fatal(err)
-	}
+	folded := testkit.Must(vectormap.New([]string{"nvidia.com/gpu", "amd.com/gpu"}, vectormap.FoldVendors()))
 	line := []scoring.ShapePoint{{0, 0}, {100, 10}}
 	for _, test := range []struct {
 		kind      scoring.ScoringType
@@ -329,10 +317,7 @@ func TestKubeExplain(t *testing.T) {
 			[]part{{"example.com/foo", scoring.MissingOnNode, 0}}},
 	} {
 		k := compileKube(t, kubeConfig(t, test.kind, test.resources), m)
-		x, err := k.Explain(kubeAmounts(t, m, test.pod), kubeAmounts(t, m, test.used), kubeAmounts(t, m, test.capacity))
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := testkit.Must(k.Explain(kubeAmounts(t, m, test.pod), kubeAmounts(t, m, test.used), kubeAmounts(t, m, test.capacity)))
 		term := x.Terms[0]
 		if x.Total != test.total || x.Reason != test.reason || len(x.Terms) != 1 || term.Name != string(test.kind) || term.Score != test.total {
 			t.Errorf("%s %q: %v %q\n%v", test.kind, test.resources, x.Total, x.Reason, x)
@@ -362,10 +347,7 @@ func newKubeWorld(t testing.TB, r *rand.Rand, names, rows int) *kubeWorld {
 	for i := range names {
 		list = append(list, fmt.Sprintf("example.com/r%d", i))
 	}
-	m, err := vectormap.New(list, vectormap.Milli("example.com/milli"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(list, vectormap.Milli("example.com/milli")))
 	w := &kubeWorld{kubeNodes: kubeNodes{m, m.NewMatrix(rows), m.NewMatrix(rows)}, request: m.NewVector()}
 	w.cfg.Type = []scoring.ScoringType{
 		scoring.LeastAllocated, scoring.MostAllocated, scoring.RequestedToCapacityRatio, scoring.BalancedAllocation,

@@ -21,10 +21,7 @@ import (
 // loadMap returns a map of cpu, memory, gpu, pods and disk, in this order.
 func loadMap(t testing.TB) *vectormap.ResourceVectorMap {
 	t.Helper()
-	m, err := vectormap.New([]string{"cpu", "memory", "example.com/disk", "nvidia.com/gpu"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New([]string{"cpu", "memory", "example.com/disk", "nvidia.com/gpu"}))
 	return m
 }
 
@@ -53,19 +50,13 @@ func loadMatrix(m *vectormap.ResourceVectorMap, rows ...vector.ResourceVector) *
 
 func compileLoad(t testing.TB, cfg scoring.LoadConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.Load {
 	t.Helper()
-	l, err := scoring.CompileLoad(cfg, m, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(scoring.CompileLoad(cfg, m, opts...))
 	return l
 }
 
 func compileDRF(t testing.TB, cfg scoring.DRFConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.DRF {
 	t.Helper()
-	d, err := scoring.CompileDRF(cfg, m, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(scoring.CompileDRF(cfg, m, opts...))
 	return d
 }
 
@@ -161,10 +152,7 @@ func TestDRFWorked(t *testing.T) {
 
 func TestLoadConfigErrors(t *testing.T) {
 	m := loadMap(t)
-	folded, err := vectormap.New([]string{"cpu", "amd.com/gpu", "nvidia.com/gpu"}, vectormap.FoldVendors())
-	if err != nil {
-		t.Fatal(err)
-	}
+	folded := testkit.Must(vectormap.New([]string{"cpu", "amd.com/gpu", "nvidia.com/gpu"}, vectormap.FoldVendors()))
 	inf, nan := math.Inf(1), math.NaN()
 	load := func(cfg scoring.LoadConfig) func(m *vectormap.ResourceVectorMap, opts ...scoring.Option) (loadScorer, error) {
 		return func(m *vectormap.ResourceVectorMap, opts ...scoring.Option) (loadScorer, error) {
@@ -266,10 +254,7 @@ func newLoadCase(t testing.TB, r *rand.Rand, rows, cols int, fill func(dst []flo
 	for i := range names {
 		names[i] = "example.com/r" + strconv.Itoa(i)
 	}
-	m, err := vectormap.New(names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(names))
 	c := &loadCase{
 		m: m, weights: make([]float64, m.Len()), byName: map[string]float64{},
 		capacity: m.NewVector(), request: m.NewVector(),
@@ -478,10 +463,7 @@ func TestLoadExplain(t *testing.T) {
 				"  memory 0 5 10 DRF 1 0.5 Scored\n",
 		},
 	} {
-		e, err := c.s.Explain(c.request, c.used, c.allocatable)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(c.s.Explain(c.request, c.used, c.allocatable))
 		if got := squeezed(e.String()); got != c.want {
 			t.Errorf("got\n%swant\n%s", got, c.want)
 		}

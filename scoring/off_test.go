@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 )
@@ -11,10 +12,7 @@ import (
 // A predicate that is off is nil, and lets all nodes pass.
 func TestProportionalOff(t *testing.T) {
 	m := strategyMap(t)
-	s, err := scoring.CompileStrategy(scoring.StrategyConfig{}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(scoring.CompileStrategy(scoring.StrategyConfig{}, m))
 	proportional := s.Proportional()
 	if proportional.Enabled() {
 		t.Error("Proportional is on")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/resvec/resvec/internal/testkit"
 	"maps"
 	"os"
 	"slices"
@@ -73,10 +74,7 @@ func resolutionOf(text string) resolution {
 // TestParseArguments has the faults of the documents of one key each, and what
 // becomes of them by default and in lenient mode.
 func TestParseArguments(t *testing.T) {
-	facts, err := os.ReadFile("testdata/arguments.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := testkit.Must(os.ReadFile("testdata/arguments.txt"))
 	for _, fact := range strings.Split(string(facts), "\n\n")[1:] {
 		name, rest, _ := strings.Cut(fact, "\n  text: ")
 		quoted, rest, _ := strings.Cut(rest, "\n  comes to: ")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 )
 
@@ -94,10 +95,7 @@ func TestKeyOfName(t *testing.T) {
 		{[]string{"n*", "nvidia*", "nvidia.com/gpu-a1*"}, "nvidia.com/gpu-a100", "nvidia.com/gpu-a1*", "nvidia.com/gpu-a1*"},
 		{[]string{"n*", "nvidia*", "nvidia.com/gpu-a1*"}, "nvidia.com/gpu-b100", "nvidia*", "nvidia*"},
 	} {
-		m, err := vectormap.New([]string{c.name}, vectormap.NoFold())
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(vectormap.New([]string{c.name}, vectormap.NoFold()))
 		i, _ := m.Index(c.name)
 		for o, want := range map[Option]string{AllowUnknown: c.family, AllowUnknown | WildcardLiteral: c.literal} {
 			var r report
@@ -195,10 +193,7 @@ func TestManyPatterns(t *testing.T) {
 	for i := range 20_000 {
 		names = append(names, fmt.Sprintf("vendor.com/card-%05d", i))
 	}
-	m, err := vectormap.New(names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(names))
 	cfg := &StrategyFitConfig{Resources: map[string]FitRule{}}
 	for i := range 100_000 {
 		cfg.Resources[fmt.Sprintf("vendor.com/card-%05d*", i)] = FitRule{Type: MostAllocated, Weight: int64(i%1000 + 1)}
@@ -230,10 +225,7 @@ func TestDeepPatterns(t *testing.T) {
 	for n := 1; n < len(long); n += 100 {
 		cfg.Resources[long[:n]+"*"] = FitRule{Type: MostAllocated, Weight: 1}
 	}
-	m, err := vectormap.New(nil, vectormap.Literal(vectormap.UnitWhole, long, long[:200]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(nil, vectormap.Literal(vectormap.UnitWhole, long, long[:200])))
 	var r report
 	rules, _ := resolveFit(cfg, m, 0, &r)
 	got := map[string]int{}

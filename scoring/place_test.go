@@ -128,14 +128,8 @@ func (w *boundWorld) comparePlace(t *testing.T, s *boundScorer, pods []vector.Po
 }
 
 func TestPlaceOperands(t *testing.T) {
-	m, err := vectormap.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	load, err := scoring.CompileLoad(scoring.LoadConfig{}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(nil))
+	load := testkit.Must(scoring.CompileLoad(scoring.LoadConfig{}, m))
 	nodes, view := m.NewNodes(), new(vector.Nodes)
 	if _, _, err := nodes.Set("a", 1, vector.NodeAmounts{Allocatable: vector.ResourceVector{2, 2, 2}}); err != nil {
 		t.Fatal(err)
@@ -176,10 +170,7 @@ func TestPlaceOperands(t *testing.T) {
 // placeCluster are nodes, and pods of some shapes, each often.
 func placeCluster(b testing.TB, nodes, pods, shapes int, config func(*vectormap.ResourceVectorMap) (scoring.Scorer, error)) (*scoring.Bound, *vector.Nodes, []vector.PodAmounts) {
 	b.Helper()
-	m, err := vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu")))
 	r := rand.New(rand.NewPCG(7, 7))
 	cluster := m.NewNodes()
 	for i := range nodes {
@@ -188,10 +179,7 @@ func placeCluster(b testing.TB, nodes, pods, shapes int, config func(*vectormap.
 			b.Fatal(err)
 		}
 	}
-	scorer, err := config(m)
-	if err != nil {
-		b.Fatal(err)
-	}
+	scorer := testkit.Must(config(m))
 	kinds := make([]vector.PodAmounts, shapes)
 	for k := range kinds {
 		kinds[k].Requested = vector.ResourceVector{float64(1000 + 100*k), float64((1 + k) << 30), float64(500 * (k % 3)), 1}

@@ -56,10 +56,7 @@ var peakWorlds = []struct {
 // TestBestOfPeaks holds Best against the scores of all rows, in clusters so large that
 // only some blocks are scored.
 func TestBestOfPeaks(t *testing.T) {
-	m, err := vectormap.New([]string{"nvidia.com/gpu", "example.com/a", "example.com/b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu", "example.com/a", "example.com/b"}))
 	rules := map[string]scoring.FitRule{
 		"cpu": {Type: scoring.MostAllocated, Weight: 3}, "memory": {Type: scoring.LeastAllocated, Weight: 2},
 		"pods": {Type: scoring.LeastAllocated, Weight: 1}, "nvidia.com/gpu": {Type: scoring.MostAllocated, Weight: 7},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -77,10 +78,7 @@ func sameResolution(a, b resolution) bool {
 
 func mustMap(t testing.TB, names []string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
 	t.Helper()
-	m, err := vectormap.New(names, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(names, opts...))
 	return m
 }
 

@@ -90,10 +90,7 @@ func TestExplanationString(t *testing.T) {
 
 // TestExplanationFormat shows names and amounts as Kubernetes writes them.
 func TestExplanationFormat(t *testing.T) {
-	m, err := vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu")))
 	e := scoring.Explanation{Total: 75, Terms: []scoring.TermExplanation{{Name: "fit", Weight: 1, Score: 75, Dims: []scoring.DimExplanation{
 		{Index: vectormap.CPU, Name: "cpu", Request: 1500, Used: 2000, Allocatable: 64000, Type: "LeastAllocated", Weight: 1, Contribution: 50},
 		{Index: vectormap.Memory, Name: "memory", Request: 1 << 32, Used: 1<<32 + 1, Allocatable: math.Inf(1), Type: "MostAllocated", Weight: 2, Status: scoring.BadValue},

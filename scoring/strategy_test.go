@@ -44,10 +44,7 @@ func strategyMap(t testing.TB, names ...string) *vectormap.ResourceVectorMap {
 	for i, name := range names {
 		names[i] = strategyName(name)
 	}
-	m, err := vectormap.New(names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(names))
 	return m
 }
 
@@ -104,10 +101,7 @@ func strategyScores(t *testing.T, s scoring.Scorer, m *vectormap.ResourceVectorM
 		av, uv := strategyRow(t, m, a), strategyRow(t, m, u)
 		allocatable.SetRow(r, av)
 		used.SetRow(r, uv)
-		score, err := s.Score(request, uv, av)
-		if err != nil {
-			t.Fatal(err)
-		}
+		score := testkit.Must(s.Score(request, uv, av))
 		scores = append(scores, score)
 		checkStrategyExplanation(t, s, request, uv, av, score)
 	}
@@ -126,10 +120,7 @@ func strategyScores(t *testing.T, s scoring.Scorer, m *vectormap.ResourceVectorM
 // checkStrategyExplanation checks that the contributions add up.
 func checkStrategyExplanation(t *testing.T, s scoring.Scorer, request, used, allocatable strategyVec, score float64) scoring.Explanation {
 	t.Helper()
-	e, err := s.Explain(request, used, allocatable)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(s.Explain(request, used, allocatable))
 	if e.Total != score {
 		t.Errorf("explained total is %v, score is %v", e.Total, score)
 	}
@@ -159,10 +150,7 @@ func wantStrategy(t *testing.T, what string, got []float64, want ...float64) {
 
 func compileStrategyFit(t testing.TB, m *vectormap.ResourceVectorMap, weight int64, rules string) *scoring.StrategyFit {
 	t.Helper()
-	f, err := scoring.CompileStrategyFit(scoring.StrategyFitConfig{Weight: &weight, Resources: strategyRules(rules)}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(scoring.CompileStrategyFit(scoring.StrategyFitConfig{Weight: &weight, Resources: strategyRules(rules)}, m))
 	return f
 }
 
@@ -276,10 +264,7 @@ func TestStrategyFitNodes(t *testing.T) {
 
 func compileStrategy(t testing.TB, m *vectormap.ResourceVectorMap, cfg scoring.StrategyConfig, opts ...scoring.Option) *scoring.Strategy {
 	t.Helper()
-	s, err := scoring.CompileStrategy(cfg, m, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(scoring.CompileStrategy(cfg, m, opts...))
 	return s
 }
 
@@ -343,10 +328,7 @@ func TestSRA(t *testing.T) {
 		what := fmt.Sprintf("%+v, %s", *c.sra, c.pod)
 		wantStrategy(t, what, strategyScores(t, s, seed, c.pod, c.nodes), c.want...)
 		if c.fit.Weight != nil && *c.fit.Weight == 0 {
-			alone, err := scoring.CompileSRA(*c.sra, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			alone := testkit.Must(scoring.CompileSRA(*c.sra, seed))
 			wantStrategy(t, what+", alone", strategyScores(t, alone, seed, c.pod, c.nodes), c.want...)
 		}
 	}
@@ -365,12 +347,9 @@ func TestSRAOutside(t *testing.T) {
 
 func compileProportional(t testing.TB, m *vectormap.ResourceVectorMap, ratio float64) *scoring.Proportional {
 	t.Helper()
-	p, err := scoring.CompileProportional(scoring.ProportionalConfig{
+	p := testkit.Must(scoring.CompileProportional(scoring.ProportionalConfig{
 		Resources: []string{strategyGPU}, Proportion: map[string]float64{strategyGPU + ".cpu": ratio, strategyGPU + ".memory": ratio},
-	}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, m))
 	return p
 }
 
@@ -424,10 +403,7 @@ func sameReserve(x, y scoring.Result) bool {
 
 // TestProportionalMilli counts the primary in thousandths.
 func TestProportionalMilli(t *testing.T) {
-	m, err := vectormap.New([]string{strategyGPU}, vectormap.Milli(strategyGPU))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New([]string{strategyGPU}, vectormap.Milli(strategyGPU)))
 	p := compileProportional(t, m, 4)
 	gpu, _ := m.Index(strategyGPU)
 	cpu, _ := m.Index("cpu")
@@ -542,20 +518,14 @@ func TestStrategyExplain(t *testing.T) {
 	explain := func(s scoring.Scorer, pod, allocatable, used string) scoring.Explanation {
 		t.Helper()
 		request, a, u := strategyRow(t, m, pod), strategyRow(t, m, allocatable), strategyRow(t, m, used)
-		score, err := s.Score(request, u, a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		score := testkit.Must(s.Score(request, u, a))
 		return checkStrategyExplanation(t, s, request, u, a, score)
 	}
 	fit := compileStrategyFit(t, m, 10, "gpu Most1 foo Least2 cpu Most1")
 	weight := int64(10)
-	sra, err := scoring.CompileSRA(scoring.SRAConfig{
+	sra := testkit.Must(scoring.CompileSRA(scoring.SRAConfig{
 		Weight: weight, Resources: []string{strategyT4, strategyA10}, ResourceWeight: map[string]int64{strategyA10: 0},
-	}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, m))
 	o, _, err := scoring.ParsePodOverride(map[string]string{
 		"volcano.sh/resource-strategy-scoring-type": "MostAllocated", "volcano.sh/resource-strategy-weight": `{"cpu":0,"nvidia.com/gpu":1}`,
 	}, m)
@@ -611,10 +581,7 @@ func sortedStrategyDims(list string) string {
 func TestStrategyExplainBundle(t *testing.T) {
 	m := strategyMap(t, "gpu")
 	s := compileStrategy(t, m, bestPractice())
-	e, err := s.Explain(strategyRow(t, m, "cpu 60000"), strategyRow(t, m, "cpu 16000"), strategyRow(t, m, "cpu 64000"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(s.Explain(strategyRow(t, m, "cpu 60000"), strategyRow(t, m, "cpu 16000"), strategyRow(t, m, "cpu 64000")))
 	if e.Total != 1000 || e.Reason != "cpu: more than the node has" || len(e.Terms) != 2 || e.Terms[0].Score != 0 || e.Terms[1].Score != 1000 {
 		t.Errorf("got %+v", e)
 	}

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"github.com/resvec/resvec/internal/testkit"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,10 +11,7 @@ import (
 func TestCoefficientFacts(t *testing.T) {
 	tr := compile(t, rules(seven), Options{})
 	in := newMap(t, "cpu memory M1 M2 M4")
-	out, err := tr.OutMap(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(tr.OutMap(in))
 	l := bind(t, tr, in, out, BindOptions{})
 	var got [][]float64
 	for _, o := range []string{"cpu", "memory", "ACC", "CR"} {

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"github.com/resvec/resvec/internal/testkit"
 	"strings"
 	"testing"
 
@@ -49,10 +50,7 @@ func TestTupleFaults(t *testing.T) {
 
 func TestTuples(t *testing.T) {
 	c := rules("memory Replace: EC 1Ki; cpu: CR 1, ACC 2")
-	got, err := c.Tuples()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(c.Tuples())
 	if diff := cmp.Diff(table("cpu ACC 2 Retain; cpu CR 1 Retain; memory EC 1Ki Replace"), got); diff != "" {
 		t.Error(diff)
 	}
@@ -213,10 +211,7 @@ func TestUsage(t *testing.T) {
 		{"CR 1", "ACC 0, cpu 2, CR 2"},
 		{"b 1", "ACC 0, cpu 2, CR 2"},
 	} {
-		a, err := tr.MaxUnits(Query{Input: long("M1"), Base: list("cpu 2, M1 77"), Quota: list(c.quota)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(tr.MaxUnits(Query{Input: long("M1"), Base: list("cpu 2, M1 77"), Quota: list(c.quota)}))
 		if diff := cmp.Diff(list(c.want), a.Usage); diff != "" {
 			t.Errorf("quota %s: %s", c.quota, diff)
 		}

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"github.com/resvec/resvec/internal/testkit"
 	"strings"
 	"testing"
 
@@ -54,10 +55,7 @@ func rules(text string) *Config {
 
 func compile(t *testing.T, c *Config, o Options) *Transformation {
 	t.Helper()
-	tr, err := Compile(c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := testkit.Must(Compile(c, o))
 	return tr
 }
 
@@ -116,10 +114,7 @@ func TestChargeFacts(t *testing.T) {
 		if f.exclude != "" {
 			c.ExcludeResourcePrefixes = strings.Split(f.exclude, ",")
 		}
-		got, err := Charge(compile(t, c, Options{}).Apply(list(f.request)), f.pods)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(Charge(compile(t, c, Options{}).Apply(list(f.request)), f.pods))
 		want := map[corev1.ResourceName]int64{}
 		for name, n := range f.want {
 			want[long(name)] = n
@@ -187,10 +182,7 @@ func TestInverseFacts(t *testing.T) {
 		if f.step != "" {
 			q.Step = resource.MustParse(f.step)
 		}
-		a, err := compile(t, rules(f.rules), Options{}).MaxUnits(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(compile(t, rules(f.rules), Options{}).MaxUnits(q))
 		if a.Units != f.units || a.Feasible == f.infeasible || a.Unbounded != f.unbounded || a.Limiting != long(f.limiting) && f.limiting+string(a.Limiting) != "" {
 			t.Errorf("%s, %s: %+v", f.id, f.input, a)
 		}

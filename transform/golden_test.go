@@ -277,10 +277,7 @@ func FuzzMaxUnits(f *testing.F) {
 		q := Query{Input: d.name(), Base: d.list("0", "1", "2", "5", "-3", "100m"), Quota: d.list("0", "5", "40", "200", "-1", "1e3")}
 		q.Step = d.quantity("0", "1", "3", "500m", "7")
 		o := d.options()
-		a, err := compile(t, c, o).MaxUnits(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(compile(t, c, o).MaxUnits(q))
 		step := q.Step
 		if step.IsZero() {
 			step = resource.MustParse("1")

@@ -30,10 +30,7 @@ func TestGrowthRules(t *testing.T) {
 		},
 		"Encode and Parse": func(t *testing.T, c *Config) func() {
 			return func() {
-				data, err := (&Config{Rules: c.Rules}).Encode(ShapeOutput)
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := testkit.Must((&Config{Rules: c.Rules}).Encode(ShapeOutput))
 				if back, _, err := Parse(data, ShapeAuto); err != nil || len(back.Rules) != len(c.Rules) {
 					t.Fatal(err)
 				}
@@ -62,10 +59,7 @@ func TestGrowthRules(t *testing.T) {
 		},
 		"Tuples": func(t *testing.T, c *Config) func() {
 			return func() {
-				ts, err := (&Config{Rules: c.Rules}).Tuples()
-				if err != nil {
-					t.Fatal(err)
-				}
+				ts := testkit.Must((&Config{Rules: c.Rules}).Tuples())
 				if _, err := FromTuples(ts); err != nil {
 					t.Fatal(err)
 				}
@@ -75,10 +69,7 @@ func TestGrowthRules(t *testing.T) {
 			tr := compile(t, c, Options{})
 			in := newMap(t, strings.ReplaceAll(join(tr.Inputs()[:20]), ",", ""))
 			return func() {
-				out, err := tr.OutMap(in)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := testkit.Must(tr.OutMap(in))
 				bind(t, tr, in, out, BindOptions{})
 			}
 		},

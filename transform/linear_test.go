@@ -27,10 +27,7 @@ func newMap(t testing.TB, names string, opts ...vectormap.Option) *vectormap.Res
 	for _, name := range strings.Fields(names) {
 		full = append(full, string(long(name)))
 	}
-	m, err := vectormap.New(full, append(opts, vectormap.NoFold())...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(full, append(opts, vectormap.NoFold())...))
 	return m
 }
 
@@ -50,10 +47,7 @@ func put(t testing.TB, m *vectormap.ResourceVectorMap, names string, amounts ...
 
 func bind(t testing.TB, tr *Transformation, in, out *vectormap.ResourceVectorMap, o BindOptions) *Linear {
 	t.Helper()
-	l, err := tr.Bind(in, out, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(tr.Bind(in, out, o))
 	return l
 }
 
@@ -154,10 +148,7 @@ func TestOutMap(t *testing.T) {
 			cfg.ExcludeResourcePrefixes = []string{c.exclude}
 		}
 		tr, in := compile(t, cfg, Options{}), newMap(t, c.in, c.opts...)
-		out, err := tr.OutMap(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(tr.OutMap(in))
 		if diff := cmp.Diff(c.want, out.String()); diff != "" {
 			t.Errorf("%s: %s", c.id, diff)
 		}
@@ -172,10 +163,7 @@ func TestOutMap(t *testing.T) {
 
 func TestBindErrors(t *testing.T) {
 	folding := func(names string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
-		m, err := vectormap.New(strings.Fields(names), opts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(vectormap.New(strings.Fields(names), opts...))
 		return m
 	}
 	milli := vectormap.Milli
@@ -492,10 +480,7 @@ func FuzzCharge(f *testing.F) {
 		}}}}
 		tr := compile(t, c, Options{})
 		in := newMap(t, "cpu memory example.com/a example.com/b example.com/c", vectormap.Milli("example.com/a", "example.com/b", "quota.example/q"))
-		out, err := tr.OutMap(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(tr.OutMap(in))
 		l, v := bind(t, tr, in, out, BindOptions{}), in.NewVector()
 		for i, name := range in.All() {
 			if v[i] = float64(kept); name == "example.com/a" {
@@ -504,10 +489,7 @@ func FuzzCharge(f *testing.F) {
 		}
 		b := bound{in: in, out: out, bind: BindOptions{ZeroMultiplier: AsZero}}
 		pods = max(pods, 0)
-		want, err := Charge(tr.Apply(b.list(v)), pods)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testkit.Must(Charge(tr.Apply(b.list(v)), pods))
 		testkit.EachImpl(t, func(t *testing.T) {
 			dst := out.NewMatrix(1)
 			l.ChargeBatch(dst, rows(in, v), []int64{pods})
@@ -546,10 +528,7 @@ func TestApply(t *testing.T) {
 func TestSpecialAmounts(t *testing.T) {
 	tr := compile(t, rules("a Replace: b 2, c 0; d Retain: b -1; M1 Replace x g: CR 1"), Options{})
 	in := newMap(t, "a d M1 g")
-	out, err := tr.OutMap(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(tr.OutMap(in))
 	l, inf, nan, zero := bind(t, tr, in, out, BindOptions{}), math.Inf(1), math.NaN(), math.Copysign(0, -1)
 	for _, c := range []struct{ request, want []float64 }{ // a d M1 g -> b c d CR g
 		{[]float64{nan, 1, 1, 1}, []float64{nan, nan, 1, 1, 1}},
@@ -617,10 +596,7 @@ func TestLinearAllocates(t *testing.T) {
 	}
 	tr := compile(t, rules(seven+"; g Replace x nvidia.com/gpu: CR 3"), Options{})
 	in := newMap(t, "cpu memory M1 M2 M4 g nvidia.com/gpu")
-	out, err := tr.OutMap(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(tr.OutMap(in))
 	l := bind(t, tr, in, out, BindOptions{})
 	src, dst := in.NewMatrix(1000), out.NewMatrix(1000)
 	v, w, pods := in.NewVector(), out.NewVector(), make([]int64, 1000)
@@ -646,10 +622,7 @@ func TestManyTerms(t *testing.T) {
 		c.Rules = append(c.Rules, Rule{Input: corev1.ResourceName(name), Strategy: Replace, Outputs: corev1.ResourceList{"example.com/out": *resource.NewQuantity(int64(k), resource.DecimalSI)}})
 	}
 	tr, in := compile(t, c, Options{}), newMap(t, strings.Join(names, " "))
-	out, err := tr.OutMap(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(tr.OutMap(in))
 	l, src := bind(t, tr, in, out, BindOptions{}), in.NewMatrix(70)
 	want := 0.0
 	for k, name := range names {
@@ -673,10 +646,7 @@ func TestManyTerms(t *testing.T) {
 func TestConcurrency(t *testing.T) {
 	tr := compile(t, rules(seven), Options{})
 	in := newMap(t, "cpu memory M1 M2 M4")
-	out, err := tr.OutMap(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(tr.OutMap(in))
 	l, request := bind(t, tr, in, out, BindOptions{}), list("M1 2, M2 1, memory 100M, cpu 1.0")
 	src := rows(in, put(t, in, "cpu memory M1 M2", 1000, 1e8, 2, 1))
 	var wait sync.WaitGroup

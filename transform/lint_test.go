@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"github.com/resvec/resvec/internal/testkit"
 	"slices"
 	"strings"
 	"testing"
@@ -157,10 +158,7 @@ func lintsFactor(t *testing.T) func(factor, code, detail string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compiled, err := Compile(config, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			compiled := testkit.Must(Compile(config, Options{}))
 			var got []Finding
 			for _, f := range compiled.Lint(nil) {
 				if f.Code == "rounded-factor" || f.Code == "capped-factor" {

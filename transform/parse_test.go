@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
@@ -75,10 +76,7 @@ func TestShapes(t *testing.T) {
 		t.Errorf("from tuples: %v", err)
 	}
 	for _, shape := range []Shape{ShapeInput, ShapeOutput, ShapeList} {
-		data, err := c.Encode(shape)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(c.Encode(shape))
 		back, found, err := Parse(data, ShapeAuto)
 		if err != nil || found != shape || !compile(t, back, Options{}).Equal(want) {
 			t.Errorf("%v written and read: found %v, error %v\n%s", shape, found, err, data)
@@ -222,10 +220,7 @@ func TestNotExpressible(t *testing.T) {
 // TestEncodeText: canonical texts, and others where those lose something.
 func TestEncodeText(t *testing.T) {
 	c := rules("memory Replace: EC 0.5; cpu: CR 1Ki, ACC 1000, EA 3e0, EC 0.0048828125Ki, OV 0Ki, b 1e21, c 1e-3, d 5000000000000000000000")
-	data, err := c.Encode(ShapeList)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(c.Encode(ShapeList))
 	want := `resources:
   transformations:
   - input: cpu

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"errors"
+	"github.com/resvec/resvec/internal/testkit"
 	"strings"
 	"testing"
 
@@ -80,10 +81,7 @@ func TestRoundUpErrors(t *testing.T) {
 
 func TestTemplateRules(t *testing.T) {
 	percent := func(pct, cards, out corev1.ResourceName, perCard string) Rule {
-		r, err := PercentOfDevice(pct, cards, out, resource.MustParse(perCard))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(PercentOfDevice(pct, cards, out, resource.MustParse(perCard)))
 		return r
 	}
 	for _, c := range []struct {

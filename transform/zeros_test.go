@@ -14,17 +14,11 @@ import (
 // TestZeros: what is nil or a zero value works, or says in the words of the package
 // that it can not.
 func TestZeros(t *testing.T) {
-	inputs, err := vectormap.New([]string{"a", "b"}, vectormap.NoFold())
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := testkit.Must(vectormap.New([]string{"a", "b"}, vectormap.NoFold()))
 	transformation := func() *transform.Transformation {
-		tr, err := transform.Compile(&transform.Config{Rules: []transform.Rule{
+		tr := testkit.Must(transform.Compile(&transform.Config{Rules: []transform.Rule{
 			{Input: "a", Outputs: corev1.ResourceList{"b": resource.MustParse("2")}},
-		}}, transform.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}, transform.Options{}))
 		return tr
 	}
 	testkit.Zeros{
@@ -46,10 +40,7 @@ func TestZeros(t *testing.T) {
 		Operands: []any{
 			func() *transform.Transformation { return transformation() },
 			func() *transform.Linear {
-				l, err := transformation().Bind(inputs, inputs, transform.BindOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := testkit.Must(transformation().Bind(inputs, inputs, transform.BindOptions{}))
 				return l
 			},
 			func() *transform.Config { return transformation().Config() },

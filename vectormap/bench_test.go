@@ -1,6 +1,7 @@
 package vectormap
 
 import (
+	"github.com/resvec/resvec/internal/testkit"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,10 +19,7 @@ func benchObjects(tb testing.TB) (*ResourceVectorMap, *corev1.Node, *corev1.Pod)
 	b.AddNode(node)
 	b.AddPod(p)
 	b.AddNames("nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb", "nvidia.com/mig-3g.20gb")
-	m, err := b.Build()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	m := testkit.Must(b.Build())
 	return m, node, p
 }
 

@@ -69,10 +69,7 @@ vectormap: name "listed bad" has characters other than letters, digits and . _ -
 
 // With Lenient the map is there, without the bad names, and says so.
 func TestLenient(t *testing.T) {
-	m, err := badCluster(Lenient()).Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(badCluster(Lenient()).Build())
 	if got := m.String(); got != "cpu=milli-cpu memory=byte gpu=whole pods=whole good.io/a=whole good.io/b=whole" {
 		t.Error(got)
 	}
@@ -92,10 +89,7 @@ func TestLenient(t *testing.T) {
 		`name "bad name" of Node n2, Pod a/z, Pod b/x and 1 more has characters other than letters, digits and . _ - /`,
 		`name "listed bad" has characters other than letters, digits and . _ - /`)
 	wantNotes(m, left...)
-	wider, err := m.Extend(names("also bad!", "z.io/z"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	wider := testkit.Must(m.Extend(names("also bad!", "z.io/z")))
 	wantNotes(wider, append(left, `name "also bad!" does not start and end with a letter or digit`)...)
 	wantNotes(m, left...)
 	if like, err := New(names("x y"), Like(m)); err != nil || len(like.Notes()) != 1 {
@@ -301,10 +295,7 @@ func TestExtendInSteps(t *testing.T) {
 		for rest := chosen; len(rest) > 0; {
 			n := 1 + r.IntN(len(rest))
 			ancestors = append(ancestors, steps)
-			next, err := steps.Extend(rest[:n])
-			if err != nil {
-				t.Fatal(err)
-			}
+			next := testkit.Must(steps.Extend(rest[:n]))
 			steps, rest = next, rest[n:]
 		}
 		if got, want := facts(steps), facts(whole); !slices.Equal(got, want) {

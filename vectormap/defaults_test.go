@@ -1,6 +1,7 @@
 package vectormap
 
 import (
+	"github.com/resvec/resvec/internal/testkit"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,10 +94,7 @@ func TestAPIServerDefaults(t *testing.T) {
 		}
 		b := NewBuilder()
 		b.AddPod(p)
-		m, err := b.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(b.Build())
 		v, err := m.PodRequest(nil, p, c.opts, nil)
 		both, scored, errBoth := m.PodRequestBoth(nil, nil, p, c.opts, nil)
 		opts := c.opts

@@ -52,10 +52,7 @@ func totals(t *testing.T, p *corev1.Pod, status bool) func() {
 	return func() {
 		b := NewBuilder()
 		b.AddPod(p)
-		m, err := b.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(b.Build())
 		for _, defaults := range []bool{false, true} {
 			opts := PodOptions{APIServerDefaults: defaults, UseStatusResources: status}
 			if _, _, err := m.PodRequestBoth(nil, nil, p, opts, nil); err != nil {
@@ -106,10 +103,7 @@ func growNode(t *testing.T, n int) func() {
 	return func() {
 		b := NewBuilder()
 		b.AddNode(node)
-		m, err := b.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(b.Build())
 		v, err := m.NodeAllocatable(nil, node, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -137,10 +131,7 @@ func growVendors(t *testing.T, n int) func() {
 		if _, err := New(several, WithNormalizer(vendors{})); !errors.As(err, new(*OriginalsError)) {
 			t.Error(err)
 		}
-		m, err := New(several, WithNormalizer(vendors{}), FoldVendors())
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(New(several, WithNormalizer(vendors{}), FoldVendors()))
 		if v, err := m.NodeAllocatable(nil, node, nil); err != nil || v[GPU] != float64(n) {
 			t.Error(v, err)
 		}

@@ -3,6 +3,7 @@ package vectormap
 import (
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,10 +14,7 @@ type vec = vector.ResourceVector
 // must makes a map whose build cannot fail.
 func must(t testing.TB, names []string, opts ...Option) *ResourceVectorMap {
 	t.Helper()
-	m, err := New(names, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(New(names, opts...))
 	return m
 }
 

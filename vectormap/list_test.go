@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -205,10 +206,7 @@ func TestFractional(t *testing.T) {
 func FuzzResourceListRoundTrip(f *testing.F) {
 	f.Add(int64(1500), int64(1<<30), int64(500), int64(110), int64(7))
 	f.Add(int64(0), int64(limit-1), int64(limit), int64(-1), int64(1))
-	m, err := New(names("nvidia.com/gpu", "efa"), Milli("gpu"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	m := testkit.Must(New(names("nvidia.com/gpu", "efa"), Milli("gpu")))
 	f.Fuzz(func(t *testing.T, cpu, memory, gpu, pods, efa int64) {
 		list := corev1.ResourceList{
 			"cpu":            *resource.NewMilliQuantity(cpu, resource.DecimalSI),

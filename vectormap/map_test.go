@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -175,10 +176,7 @@ func TestBuilder(t *testing.T) {
 		},
 	})
 	b.AddResourceList(rl("b.io/b", "0.5", "cpu", "0.0001"))
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(b.Build())
 	const want = "cpu=milli-cpu memory=byte gpu=whole pods=whole b.io/b=milli c.io/container=whole c.io/init=whole " +
 		"c.io/overhead=whole c.io/sidecar=whole example.com/zero=whole hugepages-2Mi=byte s.io/actuated=whole s.io/allocated=whole s.io/init=whole"
 	if m.String() != want {
@@ -202,10 +200,7 @@ func TestNotes(t *testing.T) {
 	b := NewBuilder()
 	b.AddResourceList(rl("nvidia.com/gpu", "500m", "memory", "0.5", "cpu", "1n", "big.io/x", "1e3"))
 	b.AddNames("nvidia.com/mig-1g.5gb111", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-1g.5gb.shared", "mig-0g.1gb", "x.io/mig-none")
-	m, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(b.Build())
 	want := []Note{
 		FractionalColumn{"gpu"}, Remark{"mig-0g.1gb", "not a MIG profile, counted as 0 slices"},
 		Remark{"nvidia.com/mig-1g.5gb.shared", "shared MIG instances, every replica counted"}, Remark{"nvidia.com/mig-1g.5gb111", "not a MIG profile, counted as 0 slices"},
@@ -267,10 +262,7 @@ func TestEqual(t *testing.T) {
 
 func TestExtend(t *testing.T) {
 	m := must(t, names("m.io/m"))
-	two, err := m.Extend(names("z.io/z", "a.io/a", "m.io/m", "nvidia.com/gpu"), Milli("a.io/a"), Literal(UnitMilli, "card:x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := testkit.Must(m.Extend(names("z.io/z", "a.io/a", "m.io/m", "nvidia.com/gpu"), Milli("a.io/a"), Literal(UnitMilli, "card:x")))
 	const want = `cpu=milli-cpu memory=byte gpu=whole(nvidia.com/gpu) pods=whole m.io/m=whole a.io/a=milli literal:"card:x"=milli z.io/z=whole`
 	if two.String() != want {
 		t.Errorf(" got %v\nwant %s", two, want)
@@ -278,10 +270,7 @@ func TestExtend(t *testing.T) {
 	if got := m.String(); got != "cpu=milli-cpu memory=byte gpu=whole pods=whole m.io/m=whole" {
 		t.Errorf("the old map changed: %s", got)
 	}
-	three, err := two.Extend(names("b.io/b", "z.io/z"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	three := testkit.Must(two.Extend(names("b.io/b", "z.io/z")))
 	if i, _ := three.Index("b.io/b"); i != two.Len() {
 		t.Errorf("b.io/b at %d", i)
 	}
@@ -360,10 +349,7 @@ func TestNodes(t *testing.T) {
 	if err := n.Assume(row, vector.PodAmounts{Requested: vec{0, 0, 0.5}}); !errors.Is(err, vector.ErrNotRepresentable) {
 		t.Errorf("half a thousandth: %v", err)
 	}
-	wide, err := m.Extend(names("x.io/x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	wide := testkit.Must(m.Extend(names("x.io/x")))
 	if err := wide.Widen(n); err != nil || n.Schema() != wide.Schema() || n.Cols() != wide.Len() || n.Current("a", 1) {
 		t.Errorf("%v, %d columns", err, n.Cols())
 	}

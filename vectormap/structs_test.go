@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -63,14 +64,8 @@ func TestSeedExample(t *testing.T) {
 	m := must(t, names("nvidia.com/gpu", "efa", "custom"))
 	node := Resource{MilliCPU: 64000, Memory: 256e9, GPUs: 8, Scalars: amounts{"efa": 4, "custom": 100}}
 	pod := Resource{MilliCPU: 1000, Memory: 4e9, GPUs: 0.5}
-	allocatable, err := node.ToVector(nil, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request, err := pod.ToVector(nil, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	allocatable := testkit.Must(node.ToVector(nil, m))
+	request := testkit.Must(pod.ToVector(nil, m))
 	share, index := request.DominantResourceIndex(allocatable)
 	if !request.FitsIn(allocatable) || request.NormalizedSum(allocatable) != 0.09375 || share != 0.0625 || index != GPU {
 		t.Errorf("%v of %v: %v, %v of %s", request, allocatable, request.NormalizedSum(allocatable), share, m.Name(index))
@@ -279,10 +274,7 @@ func TestRequirementsFromVector(t *testing.T) {
 		{"FromVectorInto", func(r *ResourceRequirements, v vec) error { return r.FromVectorInto(whole, v) }, 2},
 	} {
 		before := ResourceRequirements{GPUCount: 2, GPUMemory: 3e9}
-		v, err := before.ToVector(nil, whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(before.ToVector(nil, whole))
 		if err := c.call(&before, v); err != nil || before.GPUCount != c.want || before.GPUPortion != 0 || before.GPUMemory != 3e9 {
 			t.Errorf("%s of a GPU memory request: %+v, %v", c.name, before, err)
 		}

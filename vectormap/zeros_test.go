@@ -31,10 +31,7 @@ func TestZeros(t *testing.T) {
 			func() *ResourceVectorMap { return must(t, nil) },
 			func() *vector.Matrix { return must(t, nil).NewMatrix(1) },
 			func() *gang.Topology {
-				top, err := gang.NewTopology("rack")
-				if err != nil {
-					t.Fatal(err)
-				}
+				top := testkit.Must(gang.NewTopology("rack"))
 				return top
 			},
 			func() string { return "nvidia.com/gpu" },

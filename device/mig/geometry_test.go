@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/internal/testkit"
 	resourcev1 "k8s.io/api/resource/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -292,10 +293,7 @@ func TestLargestGeometry(t *testing.T) {
 			}
 			profiles = append(profiles, p)
 		}
-		g, err := mig.NewGeometry("large", slots, slots, profiles)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := testkit.Must(mig.NewGeometry("large", slots, slots, profiles))
 		var want []device.Profile
 		for _, i := range []int{0, 3, 1, 5, 2, 29, 30, 31} {
 			want = append(want, profiles[i].Profile)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -22,10 +23,7 @@ func slicedNode(t testing.TB, instances ...resourcev1.Device) *device.Node {
 		NodeName: &node,
 		Devices:  append(instances, gpu),
 	}}
-	inv, err := device.FromResourceSlices([]resourcev1.ResourceSlice{slice}, nil, device.SliceOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inv := testkit.Must(device.FromResourceSlices([]resourcev1.ResourceSlice{slice}, nil, device.SliceOptions{}))
 	return &inv.Nodes[0]
 }
 

@@ -83,10 +83,7 @@ func (b *fuzzBytes) used(g *mig.Geometry) []mig.Placed {
 
 func checkBytes(t *testing.T, data []byte) {
 	b := fuzzBytes(data)
-	g, err := b.geometry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testkit.Must(b.geometry())
 	used := b.used(g)
 	var want []device.Profile
 	for range b.n(g.Slots() + 2) {

@@ -10,15 +10,13 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // geometry returns the known geometry of a name.
 func geometry(t testing.TB, name string) *mig.Geometry {
 	t.Helper()
-	g, err := mig.GeometryNamed(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testkit.Must(mig.GeometryNamed(name))
 	return g
 }
 
@@ -85,10 +83,7 @@ type fact struct{ name, geometry, used, want, answer string }
 // facts returns the lines of a part of testdata/places.txt.
 func facts(t *testing.T, part string) (list []fact) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/places.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("testdata/places.txt"))
 	_, text, _ = bytes.Cut(text, []byte("\n\n"+part+"\n"))
 	text, _, _ = bytes.Cut(text, []byte("\n\n"))
 	for line := range strings.Lines(string(text)) {

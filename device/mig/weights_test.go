@@ -5,16 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 )
 
 // newMap returns a map with these names.
 func newMap(t testing.TB, names []string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
 	t.Helper()
-	m, err := vectormap.New(names, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(names, opts...))
 	return m
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 )
@@ -70,10 +71,7 @@ func allocScorer(t testing.TB, scoring string, koordinator bool) *share.Scorer {
 		cfg = share.KoordinatorDefaults()
 	}
 	cfg.Type = scoring
-	s, err := share.NewScorer(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(share.NewScorer(cfg))
 	return s
 }
 

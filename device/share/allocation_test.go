@@ -8,6 +8,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 func TestReleaseLimits(t *testing.T) {
@@ -36,10 +37,7 @@ func TestGone(t *testing.T) {
 	bound := (*share.Scorer)(nil).Bind(account)
 	var pods []share.Allocation
 	for range 2 {
-		pod, err := bound.Allocate(0, whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pod := testkit.Must(bound.Allocate(0, whole))
 		if err := account.Commit(0, pod); err != nil {
 			t.Fatal(err)
 		}

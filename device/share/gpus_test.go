@@ -41,10 +41,7 @@ type committedPod struct {
 
 func newGPUStory(t *testing.T, r *rand.Rand) *gpuStory {
 	s := &gpuStory{Rand: r}
-	scorer, err := share.NewScorer(share.Config{FillMemory: r.IntN(2) == 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	scorer := testkit.Must(share.NewScorer(share.Config{FillMemory: r.IntN(2) == 1}))
 	s.bound = scorer.Bind(&s.account)
 	s.account.GPUs()
 	s.plainCopy.GPUs()
@@ -261,10 +258,7 @@ func (s *gpuStory) check(t *testing.T, a *share.Account) {
 	for row := range s.nodes {
 		want, product := s.nodes[row].golden()
 		if product != "" {
-			req, err := a.GPURequest(nil, share.Requirement{Kind: device.KindGPU, Count: 1, PerInstance: share.Amounts{share.GPUMemoryRatio: 1}}, product)
-			if err != nil {
-				t.Fatal(err)
-			}
+			req := testkit.Must(a.GPURequest(nil, share.Requirement{Kind: device.KindGPU, Count: 1, PerInstance: share.Amounts{share.GPUMemoryRatio: 1}}, product))
 			want.Model = req.Models[0]
 		}
 		if got.Model(row) != want.Model || (product != "") != (want.Model >= 0) {

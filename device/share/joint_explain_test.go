@@ -109,10 +109,7 @@ rdma by ByScore: 0 from the node
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			primary, secondary := gpusAndNICs(test.gpus, test.nics)
-			e, err := explainJoint(allocScorer(t, share.LeastAllocated, true), primary, secondary, test.devices, test.joint)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := testkit.Must(explainJoint(allocScorer(t, share.LeastAllocated, true), primary, secondary, test.devices, test.joint))
 			if diff := cmp.Diff(test.want, e.String()); diff != "" {
 				t.Error(diff)
 			}
@@ -151,10 +148,7 @@ func TestExplainJoint(t *testing.T) {
 		s := allocScorer(t, share.LeastAllocated, r.IntN(2) == 0)
 
 		gpus, nics, refusal := allocateJoint(s, primary, secondary, devices, joint)
-		e, err := explainJoint(s, primary, secondary, devices, joint)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(explainJoint(s, primary, secondary, devices, joint))
 		if diff := cmp.Diff(fmt.Sprint(refusal), fmt.Sprint(e.Refusal)); diff != "" {
 			t.Fatal(diff)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -74,10 +75,7 @@ func TestNewScorer(t *testing.T) {
 
 // TestDefaultScorer: V3, in what comes out.
 func TestDefaultScorer(t *testing.T) {
-	s, err := share.NewScorer(share.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(share.NewScorer(share.Config{}))
 	text, err := explainNode(s, []share.Requirement{need(device.KindGPU, "RATIO 50", 1)}, []share.State{{Kind: device.KindGPU, Total: share.Amounts{share.GPUMemoryRatio: 100}, Free: share.Amounts{share.GPUMemoryRatio: 100}}})
 	if err != nil || !strings.HasPrefix(text, "score 50 LeastAllocated\n") || strings.Count(text, "koordinator.sh") != 1 || !strings.Contains(text, "gpu-memory-ratio  1 ") {
 		t.Errorf("%s, error %v", text, err)

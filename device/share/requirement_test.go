@@ -11,6 +11,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -85,10 +86,7 @@ func needText(needs []share.Requirement, err error) string {
 
 // TestNormalize has the facts of requests: what each asks of the devices of a kind.
 func TestNormalize(t *testing.T) {
-	facts, err := os.ReadFile("testdata/requirements.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := testkit.Must(os.ReadFile("testdata/requirements.txt"))
 	for fact := range strings.Lines(string(facts)) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(fact), ":")
 		request, want, found := strings.Cut(rest, "=>")

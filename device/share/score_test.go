@@ -11,6 +11,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -39,10 +40,7 @@ func needScorer(t testing.TB, kind string, koordinator bool, counts ...share.Con
 	for _, c := range counts {
 		cfg.PerInstance, cfg.FillMemory = c.PerInstance, c.FillMemory
 	}
-	s, err := share.NewScorer(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(share.NewScorer(cfg))
 	return s
 }
 
@@ -219,10 +217,7 @@ func TestScoreDevice(t *testing.T) {
 		{"cut off", ratio, "MEM 1", "RATIO 3", "RATIO 2", 66},
 		{"the largest amounts", memory(share.MostAllocated), "MEM 9223372036854775807", "MEM 9223372036854775807", "MEM -9223372036854775808", 100},
 	} {
-		s, err := share.NewScorer(c.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(share.NewScorer(c.cfg))
 		req, total, free := needAmounts(c.req), needAmounts(c.total), needAmounts(c.free)
 		got, err := s.ScoreDevice(req, total, free)
 		if got != c.want || err != nil {
@@ -343,10 +338,7 @@ func FuzzScore(f *testing.F) {
 		need.PerInstance[first], need.PerInstance[second] = max(req, 0), max(req2, 0)
 		state := share.State{Kind: device.KindGPU}
 		state.Total[first], state.Total[second], state.Free[first], state.Free[second] = total, total2, free, free2
-		s, err := share.NewScorer(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(share.NewScorer(cfg))
 		each := cfg
 		each.PerInstance = true
 		want := goldenNodeScore(each, need, []share.State{state})

@@ -30,10 +30,7 @@ func TestZeros(t *testing.T) {
 		Operands: []any{
 			func() *share.Account { return accountOf(t, []share.State{{Kind: device.KindGPU}}) },
 			func() *share.Scorer {
-				s, err := share.NewScorer(share.KoordinatorDefaults())
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := testkit.Must(share.NewScorer(share.KoordinatorDefaults()))
 				return s
 			},
 			func() *share.Bound {

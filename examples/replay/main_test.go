@@ -172,10 +172,7 @@ func TestProgress(t *testing.T) {
 	if !ok || strings.TrimSpace(shown) != "FGD, seed 42: 12%, 2 placements/s" || strings.TrimSpace(blank) != "" {
 		t.Errorf("wrote %q", terminal.String())
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(os.Create(filepath.Join(t.TempDir(), "stderr")))
 	defer file.Close()
 	if newProgress(file).line != nil {
 		t.Error("a file is taken for a terminal")

@@ -13,19 +13,13 @@ import (
 
 func mustCluster(t testing.TB, tr *trace) *cluster {
 	t.Helper()
-	c, err := newCluster(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(newCluster(tr))
 	return c
 }
 
 func mustPlacer(t testing.TB, c *cluster, p *policy, seed int64, rule ties) *placer {
 	t.Helper()
-	s, err := newPlacer(c, p, seed, rule)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(newPlacer(c, p, seed, rule))
 	return s
 }
 

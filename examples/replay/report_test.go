@@ -103,12 +103,9 @@ func TestPercentile(t *testing.T) {
 // mustRun runs policies with seeds from 42 on.
 func mustRun(t *testing.T, tr *trace, seeds int, selected ...*policy) []*result {
 	t.Helper()
-	results, err := mustCluster(t, tr).runAll(t.Context(), &options{
+	results := testkit.Must(mustCluster(t, tr).runAll(t.Context(), &options{
 		policies: selected, seeds: seeds, seed: 42, inflate: publishedInflation, ties: tiesPermuted,
-	}, new(progress))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, new(progress)))
 	return results
 }
 
@@ -244,10 +241,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	read := func(name string) []byte {
-		text, err := os.ReadFile(file(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(file(name)))
 		return text
 	}
 	for _, want := range []string{"<svg", "DotProd", "BestFit", "all placed", "arrived, % of GPUs", "allocated, % of GPUs", "fragmented, % of GPUs"} {
@@ -262,10 +256,7 @@ func TestFiles(t *testing.T) {
 		t.Error("not a PDF file")
 	}
 
-	table, err := csv.NewReader(bytes.NewReader(read("out.csv"))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testkit.Must(csv.NewReader(bytes.NewReader(read("out.csv"))).ReadAll())
 	if got := strings.Join(table[0], ","); got != "policy,seed,bin,alloc,frag,frag_ratio" {
 		t.Errorf("header %s", got)
 	}

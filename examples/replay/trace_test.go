@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -36,10 +37,7 @@ func listFile(t *testing.T, name string) string {
 
 func mustLoad(t testing.TB, nodeFile, podFile string) *trace {
 	t.Helper()
-	tr, err := loadTrace(nodeFile, podFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := testkit.Must(loadTrace(nodeFile, podFile))
 	return tr
 }
 
@@ -89,14 +87,8 @@ func TestFileOrderDoesNotMatter(t *testing.T) {
 		random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		return strings.Join(lines, "")
 	}
-	nodes, err := readNodes("nodes", strings.NewReader(shuffled(embeddedNodes)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods, err := readPods("pods", strings.NewReader(shuffled(embeddedPods)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := testkit.Must(readNodes("nodes", strings.NewReader(shuffled(embeddedNodes))))
+	pods := testkit.Must(readPods("pods", strings.NewReader(shuffled(embeddedPods))))
 	got, want := newTrace(nodes, pods), mustLoad(t, "", "")
 	if !slices.Equal(got.nodes, want.nodes) || !slices.Equal(got.requests, want.requests) || !slices.Equal(got.pods, want.pods) {
 		t.Error("another order of the rows gives another trace")
@@ -129,10 +121,7 @@ func podList(name string) string { return "openb_pod_list_" + name + ".csv" }
 
 func mustArrive(t testing.TB, tr *trace, seed int64, inflate float64) []int32 {
 	t.Helper()
-	arrivals, err := tr.arrivals(seed, inflate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrivals := testkit.Must(tr.arrivals(seed, inflate))
 	return arrivals
 }
 

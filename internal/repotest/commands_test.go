@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"github.com/resvec/resvec/internal/testkit"
 	"os"
 	"os/exec"
 	"path"
@@ -69,10 +70,7 @@ func trial(command string) string {
 func documentsOf(t *testing.T) []string {
 	documents := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md"}
 	for _, pattern := range []string{"docs/*.md", "examples/*/README.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := testkit.Must(filepath.Glob(pattern))
 		documents = append(documents, found...)
 	}
 	return documents

@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"github.com/resvec/resvec/internal/testkit"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,10 +72,7 @@ func TestLinks(t *testing.T) {
 // each one ends with where to go next.
 func TestGuides(t *testing.T) {
 	comment, index := read(t, "doc.go"), read(t, "docs/README.md")
-	guides, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	guides := testkit.Must(filepath.Glob("docs/*.md"))
 	for _, guide := range guides {
 		if !strings.Contains(comment, guide) {
 			t.Errorf("doc.go does not name %s", guide)

@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"github.com/resvec/resvec/internal/testkit"
 	"log"
 	"os"
 	"testing"
@@ -17,9 +18,6 @@ func TestMain(m *testing.M) {
 // read returns the text of a file of the repository.
 func read(t *testing.T, file string) string {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile(file))
 	return string(b)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/scoring"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -61,10 +62,7 @@ func TestOneFault(t *testing.T) {
 		eachValue(root, func(x any) { root = x }, func(replace func(x any)) {
 			for _, other := range []string{`"x"`, `""`, "5", "-5", "1.5", "1e400", "1e-400", "1.00000000000000000000001", "true", "null", "[]", "[1]", "[null]"} {
 				replace(json.RawMessage(other))
-				text, err := json.Marshal(root)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := testkit.Must(json.Marshal(root))
 				var faults utilerrors.Aggregate
 				if err := c.parse(text); err != nil && (!errors.As(err, &faults) || len(faults.Errors()) != 1 || strings.Contains(err.Error(), "[]:")) {
 					t.Errorf("%s: %s: %v", name, text, err)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -180,10 +181,7 @@ func TestShimKAI(t *testing.T) {
 	names := []corev1.ResourceName{"cpu", "memory", "pods", "nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "rdma/hca", "example.com/a", "example.com/b"}
 	fits := 0
 	for range 300 {
-		k, err := newKAIMap()
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := testkit.Must(newKAIMap())
 		var lists []corev1.ResourceList
 		var vectors []kaiVector
 		for range 4 {
@@ -196,10 +194,7 @@ func TestShimKAI(t *testing.T) {
 			if err := k.AddResourceList(list); err != nil {
 				t.Fatal(err)
 			}
-			v, err := k.NewResourceVectorFromResourceList(list)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := testkit.Must(k.NewResourceVectorFromResourceList(list))
 			lists, vectors = append(lists, list), append(vectors, v)
 		}
 		amount := func(list corev1.ResourceList, name corev1.ResourceName) float64 {
@@ -233,10 +228,7 @@ func TestShimKAI(t *testing.T) {
 	if fits < 1500 {
 		t.Errorf("only %d fit", fits)
 	}
-	k, err := newKAIMap()
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := testkit.Must(newKAIMap())
 	if at := k.GetIndex("example.com/a"); at != -1 {
 		t.Errorf("an unknown name has index %d", at)
 	}
@@ -279,10 +271,7 @@ func volcanoAmounts(cpu, memory, gpus float64) *volcanoResource {
 
 // TestShimVolcano: a session asks for scores, allocates, asks again and takes it back.
 func TestShimVolcano(t *testing.T) {
-	m, err := vectormap.New([]string{"nvidia.com/gpu"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu"}))
 	ssn := &fakeSession{nodes: []*volcanoNode{
 		{Name: "gpu", Allocatable: volcanoAmounts(32_000, 100e9, 4), Used: volcanoAmounts(8_000, 50e9, 1)},
 		{Name: "cpu", Allocatable: volcanoAmounts(32_000, 100e9, 0), Used: volcanoAmounts(16_000, 25e9, 0)},

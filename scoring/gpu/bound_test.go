@@ -19,13 +19,10 @@ var scorerNames = []string{"FGD", "DotProduct", "BestFit", "BestFit raw", "Packi
 
 func scorers(t testing.TB) []*gpu.Scorer {
 	t.Helper()
-	typical, err := gpu.TypicalPods([]gpu.TypicalPod{
+	typical := testkit.Must(gpu.TypicalPods([]gpu.TypicalPod{
 		{CPU: 4, Count: 1, Milli: 500, Pods: 5}, {CPU: 8, Count: 1, Milli: 1000, Pods: 3},
 		{CPU: 2, Pods: 2}, {CPU: 6, Count: 2, Milli: 1000, Models: []int32{1}, Pods: 2},
-	}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, 1))
 	return []*gpu.Scorer{
 		gpuCompile(t, gpu.CompileFGD, gpu.FGDConfig{Typical: typical}),
 		gpuCompile(t, gpu.CompileDotProduct, gpu.DotProductConfig{}),

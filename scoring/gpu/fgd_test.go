@@ -12,24 +12,15 @@ import (
 // Many rows, of which most are alike, score as each of them does by itself.
 func TestFGDOfManyAlike(t *testing.T) {
 	r := testkit.Rand(7)
-	m, err := vectormap.New(nil, vectormap.Milli("gpu"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	typical, err := gpu.TypicalPods([]gpu.TypicalPod{
+	m := testkit.Must(vectormap.New(nil, vectormap.Milli("gpu")))
+	typical := testkit.Must(gpu.TypicalPods([]gpu.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Pods: 40},
 		{CPU: 8000, Count: 1, Milli: 1000, Pods: 30},
 		{CPU: 12000, Count: 1, Milli: 300, Models: []int32{1}, Spec: "B", Pods: 20},
 		{CPU: 30000, Count: 4, Milli: 1000, Pods: 10},
 		{CPU: 1000, Pods: 5},
-	}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fgd, err := gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, 1))
+	fgd := testkit.Must(gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m))
 	nodes := make([]gpu.Node, 700)
 	cpuLeft := make([]float64, len(nodes))
 	for i := range nodes {
@@ -75,10 +66,7 @@ func TestPhiOfAnyCPU(t *testing.T) {
 	}
 	for _, left := range [][]float64{nil, {0}, {1000}, {1000, 1000, 0, 999, 1}, {250, 249, 600, 1000, 1000, 1000, 1000, 1000, 1000, 5}} {
 		for _, without := range []int{0, 1} { // with and without a kind that wants no CPU
-			typical, err := gpu.TypicalPods(kinds[without:], 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			typical := testkit.Must(gpu.TypicalPods(kinds[without:], 1))
 			nodes := make([]gpu.Node, len(cpus))
 			for i := range nodes {
 				nodes[i] = gpu.Node{Left: left}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -12,10 +13,7 @@ import (
 // gpuMap is a map for scorers that take nothing from it but names.
 func gpuMap(t testing.TB) *vectormap.ResourceVectorMap {
 	t.Helper()
-	m, err := vectormap.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New(nil))
 	return m
 }
 
@@ -26,10 +24,7 @@ func gpuWeighted(t testing.TB, kinds ...[4]float64) *gpu.Typical {
 	for _, k := range kinds {
 		list = append(list, gpu.TypicalPod{CPU: k[0], Count: int(k[1]), Milli: k[2], Weight: k[3]})
 	}
-	typical, err := gpu.WeightedPods(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	typical := testkit.Must(gpu.WeightedPods(list))
 	return typical
 }
 
@@ -101,10 +96,7 @@ func testGPUCases(t *testing.T, name string, scorer *gpu.Scorer, req gpu.Request
 
 func gpuCompile[C any](t testing.TB, f func(C, *vectormap.ResourceVectorMap) (*gpu.Scorer, error), cfg C) *gpu.Scorer {
 	t.Helper()
-	s, err := f(cfg, gpuMap(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(f(cfg, gpuMap(t)))
 	return s
 }
 
@@ -160,12 +152,9 @@ func TestCases(t *testing.T) {
 }
 
 func TestTypicalPods(t *testing.T) {
-	typical, err := gpu.TypicalPods([]gpu.TypicalPod{
+	typical := testkit.Must(gpu.TypicalPods([]gpu.TypicalPod{
 		{CPU: 2000}, {CPU: 8000, Count: 1, Milli: 1000, Pods: 3}, {CPU: 3000}, {CPU: 4000, Count: 1, Milli: 500, Pods: 4}, {CPU: 4000, Count: 1, Milli: 500},
-	}, 0.9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, 0.9))
 	want := []gpu.TypicalPod{
 		{CPU: 4000, Count: 1, Milli: 500, Pods: 5}, {CPU: 8000, Count: 1, Milli: 1000, Pods: 3}, {CPU: 3000, Pods: 1},
 	}

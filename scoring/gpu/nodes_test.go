@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -65,10 +66,7 @@ func TestRejections(t *testing.T) {
 
 func gpuAmountsMap(t *testing.T, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
 	t.Helper()
-	m, err := vectormap.New([]string{"nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb"}, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb"}, opts...))
 	return m
 }
 

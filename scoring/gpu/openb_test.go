@@ -43,15 +43,9 @@ func openbFile(t testing.TB, name string) string {
 // records returns the rows of a file by column name.
 func openbRecords(t testing.TB, name string) []map[string]string {
 	t.Helper()
-	file, err := os.Open(openbFile(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(os.Open(openbFile(t, name)))
 	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testkit.Must(csv.NewReader(file).ReadAll())
 	var list []map[string]string
 	for _, row := range rows[1:] {
 		record := map[string]string{"count": "1"}
@@ -65,10 +59,7 @@ func openbRecords(t testing.TB, name string) []map[string]string {
 
 func openbNumber(t testing.TB, text string) float64 {
 	t.Helper()
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := testkit.Must(strconv.ParseFloat(text, 64))
 	return x
 }
 
@@ -114,10 +105,7 @@ func openbCluster(t testing.TB, times int) (gpus *gpu.State, cpuLeft []float64) 
 
 func openbTypical(t testing.TB, name string) *gpu.Typical {
 	t.Helper()
-	typical, err := gpu.TypicalPods(openbPods(t, name), 0.95)
-	if err != nil {
-		t.Fatal(err)
-	}
+	typical := testkit.Must(gpu.TypicalPods(openbPods(t, name), 0.95))
 	return typical
 }
 

@@ -305,10 +305,7 @@ func TestFGDWarns(t *testing.T) {
 		{[]gpu.TypicalPod{{CPU: 1}}, want},
 		{[]gpu.TypicalPod{{CPU: 1}, {Count: 1, Milli: 1}}, "[]"},
 	} {
-		typical, err := gpu.TypicalPods(test.list, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		typical := testkit.Must(gpu.TypicalPods(test.list, 1))
 		fgd := gpuCompile(t, gpu.CompileFGD, gpu.FGDConfig{Typical: typical})
 		if got := fmt.Sprint(fgd.Warnings()); got != test.want {
 			t.Errorf("%v: %s, want %s", test.list, got, test.want)
@@ -398,10 +395,7 @@ func TestExplain(t *testing.T) {
 				t.Fatal(err)
 			}
 			for row, n := range w.nodes {
-				e, err := bound.Explain(&q, row, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e := testkit.Must(bound.Explain(&q, row, nil))
 				if g.spread {
 					sum, raw := 0.0, g.score(n, q)
 					for _, d := range e.Terms[0].Dims {

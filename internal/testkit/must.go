@@ -1,0 +1,9 @@
+package testkit
+
+// Must returns a value that a test can't do without. It panics with an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
