@@ -131,7 +131,7 @@ func split(text []byte) (documents []json.RawMessage, err error) {
 				return documents, nil
 			case errors.As(err, &syntax):
 				line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
-				return nil, fmt.Errorf("line %d: %w", line, err)
+				return nil, fmt.Errorf("line %d: %w; what begins with { is read as JSON", line, err)
 			case err != nil: // an end in the middle
 				return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text, []byte("\n")), err)
 			}

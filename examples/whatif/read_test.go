@@ -63,7 +63,7 @@ func TestBadFiles(t *testing.T) {
 		{"no quantity, deeper", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: lab}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}, {name: b, resources: {requests: {cpu: x}}}]}}",
 			[]string{"f: items[1] (Pod lab/p): spec.containers[1].resources.requests.cpu: "}},
 		{"no time", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: yesterday}}", []string{"(Pod default/p): metadata.creationTimestamp: "}},
-		{"YAML that looks like JSON", "{apiVersion: v1, kind: Node, metadata: {name: a}}", []string{"f: line 1: "}},
+		{"YAML that looks like JSON", "{apiVersion: v1, kind: Node, metadata: {name: a}}", []string{"f: line 1: ", "begins with { is read as JSON"}},
 		{"a list for an object", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {affinity: [{x: 1}]}}", []string{`(Pod default/p): spec.affinity: got [{"x":1}], want an object`}},
 		{"a word that YAML takes for no", both + "- {apiVersion: v1, kind: Node, metadata: {name: n}}", []string{"f: items[0]: ", "metadata.name"}},
 		{"the second document", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\nkind: Job\n", []string{`f: document 2: kind: got "Job"`}},
