@@ -90,10 +90,10 @@ func eachMinor(t *testing.T, test func(t *testing.T, ctx context.Context, binari
 }
 
 // start starts a control plane that writes to a folder. It ends with the test.
-func start(t *testing.T, ctx context.Context, binaries, folder string) *cluster {
+func start(t *testing.T, ctx context.Context, binaries, folder string, o controlplane.Options) *cluster {
 	t.Helper()
 	began := time.Now()
-	plane, err := controlplane.Start(ctx, binaries, folder)
+	plane, err := controlplane.Start(ctx, binaries, folder, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestControlPlane(t *testing.T) { eachMinor(t, testControlPlane) }
 
 func testControlPlane(t *testing.T, ctx context.Context, binaries string) {
 	folder := t.TempDir()
-	c := start(t, ctx, binaries, folder)
+	c := start(t, ctx, binaries, folder, controlplane.Options{})
 	t.Cleanup(func() { stop(t, c.plane, folder) })
 	for _, class := range sample.PriorityClasses() {
 		if _, err := c.client.SchedulingV1().PriorityClasses().Create(c.ctx, class, metav1.CreateOptions{}); err != nil {

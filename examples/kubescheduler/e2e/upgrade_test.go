@@ -35,7 +35,7 @@ func TestUpgrade(t *testing.T) {
 	var waiting []*corev1.Pod
 	for i, from := range []string{older, newer, older} {
 		link(from, "kubescheduler")
-		c := start(t, ctx, binaries, folder)
+		c := start(t, ctx, binaries, folder, controlplane.Options{})
 		if i == 0 {
 			for _, node := range sample.Nodes(20) {
 				c.createNode(t, node)

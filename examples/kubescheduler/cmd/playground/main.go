@@ -109,7 +109,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := controlplane.Build(ctx, o.kubernetes, o.binaries, os.Stderr); err != nil {
 		return unlessInterrupted(ctx, err)
 	}
-	plane, err := controlplane.Start(ctx, o.binaries, o.folder)
+	plane, err := controlplane.Start(ctx, o.binaries, o.folder, controlplane.Options{})
 	if err != nil {
 		return unlessInterrupted(ctx, err)
 	}

@@ -47,13 +47,19 @@ type ControlPlane struct {
 	stopErr   error
 }
 
+// Options are what a control plane may have. The zero value is the usual one.
+type Options struct {
+	Gates         []string // feature gates that are on in kube-apiserver and the scheduler
+	Configuration []byte   // of the scheduler; nil: that of this package
+}
+
 // Start starts a control plane with the commands in a folder, see [Build]. What
 // it writes goes to another folder, its logs below that. It returns when the API
 // server is ready; the scheduler may need a moment longer. When it fails nothing is
 // left running.
-func Start(ctx context.Context, binaries, folder string) (*ControlPlane, error) {
+func Start(ctx context.Context, binaries, folder string, o Options) (*ControlPlane, error) {
 	c := &ControlPlane{Kubeconfig: filepath.Join(folder, "kubeconfig.yaml"), failed: make(chan error, 3)}
-	if err := c.start(ctx, binaries, folder); err != nil {
+	if err := c.start(ctx, binaries, folder, o); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	for _, p := range c.processes {
@@ -65,7 +71,7 @@ func Start(ctx context.Context, binaries, folder string) (*ControlPlane, error) 
 	return c, nil
 }
 
-func (c *ControlPlane) start(ctx context.Context, binaries, folder string) error {
+func (c *ControlPlane) start(ctx context.Context, binaries, folder string, o Options) error {
 	logs := filepath.Join(folder, "logs")
 	if err := os.MkdirAll(logs, 0o755); err != nil {
 		return err
@@ -73,10 +79,13 @@ func (c *ControlPlane) start(ctx context.Context, binaries, folder string) error
 	if err := c.startEtcd(ctx, filepath.Join(binaries, "etcd"), folder, logs); err != nil {
 		return err
 	}
-	if err := c.startServer(ctx, filepath.Join(binaries, "kube-apiserver"), folder, logs); err != nil {
+	if err := c.startServer(ctx, filepath.Join(binaries, "kube-apiserver"), folder, logs, o.Gates); err != nil {
 		return err
 	}
-	configuration, err := withKubeconfig(Configuration, c.Kubeconfig)
+	if o.Configuration == nil {
+		o.Configuration = Configuration
+	}
+	configuration, err := withKubeconfig(o.Configuration, c.Kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -84,7 +93,7 @@ func (c *ControlPlane) start(ctx context.Context, binaries, folder string) error
 	if err := os.WriteFile(file, configuration, 0o600); err != nil {
 		return err
 	}
-	return c.launch(logs, filepath.Join(binaries, "kubescheduler"), []string{"--config=" + file, "--secure-port=0"}, nil)
+	return c.launch(logs, filepath.Join(binaries, "kubescheduler"), append(gateFlags(o.Gates), "--config="+file, "--secure-port=0"), nil)
 }
 
 func (c *ControlPlane) launch(logs, path string, arguments []string, prepare func(*exec.Cmd) error) error {
@@ -127,10 +136,13 @@ func (c *ControlPlane) startEtcd(ctx context.Context, path, folder, logs string)
 
 // startServer starts kube-apiserver. It can't choose its port itself, so another
 // process may take the port that was free: then it is tried again.
-func (c *ControlPlane) startServer(ctx context.Context, path, folder, logs string) error {
+func (c *ControlPlane) startServer(ctx context.Context, path, folder, logs string, gates []string) error {
 	arguments, config, err := c.prepareServer(folder)
 	if err != nil {
 		return err
+	}
+	if len(gates) > 0 {
+		arguments = append(arguments, append(gateFlags(gates), "--runtime-config=api/all=true")...) // what gates are for may be alpha
 	}
 	for attempt := 0; ; attempt++ {
 		port, err := freePort()
@@ -178,6 +190,14 @@ func (c *ControlPlane) prepareServer(folder string) ([]string, *rest.Config, err
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", // there are no controllers
 		"--enable-priority-and-fairness=false",
 	}, config, nil
+}
+
+// gateFlags returns the flag that turns feature gates on.
+func gateFlags(gates []string) []string {
+	if len(gates) == 0 {
+		return nil
+	}
+	return []string{"--feature-gates=" + strings.Join(gates, "=true,") + "=true"}
 }
 
 func freePort() (string, error) {
