@@ -36,7 +36,7 @@ func TestCheckFinds(t *testing.T) {
 		{"another task", func(w faulty) { w.tasks["t9"] = w.t1 }, "Belongs "},
 		{"a job", func(w faulty) { delete(w.jobs, "k") }, "Belongs q, Belongs "},
 		{"a list", func(w faulty) { w.k.First.Next = w.k.First }, "Belongs k"},
-		{"a waiting task", func(w faulty) { w.waiting["t1"] = &waitingTask{id: "t1"} }, "Belongs t1"},
+		{"a waiting task", func(w faulty) { w.waiting["t1"] = &TaskRequest{id: "t1"} }, "Belongs t1"},
 	} {
 		w := gpus(t, Config{}, "org", "A:9 cpu:inf", "q < org", "A:4 B:9 cpu:8")
 		w.reserve("j", "q", "cpu:2 A|B:3 A:1")

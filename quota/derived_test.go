@@ -184,8 +184,8 @@ func TestRequest(t *testing.T) {
 			w.commit("1", "j", "q", c.commit)
 		}
 		r := w.task("2", "j", "q", c.waits)
-		w.waiting["2"] = &waitingTask{id: "2", job: "j", queue: "q", use: r.use}
-		w.waiting["3"] = &waitingTask{id: "3", job: "j", queue: "gone", use: book.Use{Items: r.use.Items}}
+		w.waiting["2"] = &TaskRequest{id: "2", job: "j", queue: "q", use: r.use}
+		w.waiting["3"] = &TaskRequest{id: "3", job: "j", queue: "gone", use: book.Use{Items: r.use.Items}}
 		w.want(w.show(w.amounts(w.status("q"), "Request")), c.want)
 		w.want(w.show(w.amounts(w.status("org"), "Request")), c.want)
 	}

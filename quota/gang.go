@@ -47,7 +47,7 @@ type gang struct {
 	journal book.Journal
 	jobs    []*job         // records that were made
 	made    []*task        // that were charged, not repeats
-	waits   []*waitingTask // that were charged
+	waits   []*TaskRequest // that were charged
 	failed  int
 	refusal book.Answer // of the task that failed
 	charged [][]string  // the cards of each task

@@ -40,7 +40,7 @@ type Ledger struct {
 	ordered  []*queue // by name; orphans that have gone stay for a while, see byName
 	jobs     map[string]*job
 	tasks    map[string]*task
-	waiting  map[string]*waitingTask // pending by the views
+	waiting  map[string]*TaskRequest // pending by the views
 	cards    []string                // by dimension; empty for dimensions that are no cards
 	dims     map[string]int32
 	order    []int32 // the dimensions as they are listed: cpu and memory, cards by name, outputs by name

@@ -73,7 +73,7 @@ type reconciler struct {
 func (r *reconciler) concerned() []string {
 	l, ids := r.l, make(map[string]bool, len(r.jobs))
 	for _, v := range r.jobs {
-		ids[v.id] = true
+		ids[v.ID] = true
 	}
 	if !r.partial {
 		for id := range l.jobs {
@@ -155,7 +155,7 @@ func (r *reconciler) chooses() bool {
 		if v.min != nil && slices.ContainsFunc(v.min.min.Items, func(it book.MinItem) bool { return it.Alts.Multi() }) {
 			return true
 		}
-		j := r.l.jobs[v.id]
+		j := r.l.jobs[v.ID]
 		if j != nil && slices.ContainsFunc(j.Items, func(it *book.Item) bool { return it.Alts.Multi() && !it.Implicit }) {
 			return true
 		}
@@ -232,19 +232,19 @@ func (r *reconciler) givesBack(t *task) (given, again bool) {
 // queue.
 func (r *reconciler) place(v *sightJob) {
 	l := r.l
-	q := l.queues[v.queue]
+	q := l.queues[v.Queue]
 	if v.lost = q == nil; v.lost {
-		r.rep.fail(v.id, "", ReasonUnknownQueue, v.queue)
+		r.rep.fail(v.ID, "", ReasonUnknownQueue, v.Queue)
 		return
 	}
-	if j := l.jobs[v.id]; j != nil && recordOf(j.Queue) != q && v.moves {
+	if j := l.jobs[v.ID]; j != nil && recordOf(j.Queue) != q && v.moves {
 		if v.lost = r.careful && !book.MayMove(&j.Job, &q.Queue); v.lost {
-			r.rep.fail(v.id, "", ReasonTooLarge, fmt.Sprintf("queue %q can't count what it has", brief(v.queue)))
+			r.rep.fail(v.ID, "", ReasonTooLarge, fmt.Sprintf("queue %q can't count what it has", brief(v.Queue)))
 			return
 		}
 		v.moved = true
 		l.book.Move(&j.Job, &q.Queue)
-		r.did(&r.rep.Corrected, v.id, "")
+		r.did(&r.rep.Corrected, v.ID, "")
 	}
 	r.charges(q, v)
 }
@@ -273,16 +273,16 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 		case r.careful && !book.MayForce(&is, &q.Queue, &vt.req.use, vt.cards):
 			var a Answer
 			l.fillTask(&a, &is, vt.req, &q.Queue)
-			r.rep.fail(v.id, vt.req.id, a.Refusal.Reason, a.Refusal.Message())
+			r.rep.fail(v.ID, vt.req.id, a.Refusal.Reason, a.Refusal.Message())
 			if t != nil {
 				r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
-				r.did(&r.rep.RolledBack, v.id, vt.req.id)
+				r.did(&r.rep.RolledBack, v.ID, vt.req.id)
 			}
 			continue
 		case t != nil:
-			r.did(&r.rep.Corrected, v.id, vt.req.id)
+			r.did(&r.rep.Corrected, v.ID, vt.req.id)
 		default:
-			r.did(&r.rep.Imported, v.id, vt.req.id)
+			r.did(&r.rep.Imported, v.ID, vt.req.id)
 		}
 		r.charge(q, vt)
 	}
@@ -371,7 +371,7 @@ func (r *reconciler) giveUp() {
 		v := r.listed(j.id)
 		switch {
 		case !j.Reserved || v != nil && v.lost || r.leaves(j.id):
-		case v != nil && v.phase != PhasePending:
+		case v != nil && v.Phase != PhasePending:
 			if !v.holds(j) {
 				r.agreeMin(v, j)
 			}
@@ -390,17 +390,17 @@ func (r *reconciler) giveUp() {
 // holds reports whether a job keeps what its min has beyond its charges. The
 // record may be nil.
 func (v *sightJob) holds(j *job) bool {
-	return v.phase == PhaseInqueue || v.phase == PhaseRunning && j != nil && int(j.Tasks) >= v.minMember
+	return v.Phase == PhaseInqueue || v.Phase == PhaseRunning && j != nil && int(j.Tasks) >= int(v.MinMember)
 }
 
 // admit sees that a job in the view has the min that it should have.
 func (r *reconciler) admit(v *sightJob) {
-	j := r.l.jobs[v.id]
-	if !v.listed || v.lost || v.phase == PhasePending || j == nil && v.phase != PhaseInqueue {
+	j := r.l.jobs[v.ID]
+	if !v.listed || v.lost || v.Phase == PhasePending || j == nil && v.Phase != PhaseInqueue {
 		return
 	}
 	r.agreeMin(v, j)
-	if j = r.l.jobs[v.id]; j != nil && j.Reserved && !j.Seen {
+	if j = r.l.jobs[v.ID]; j != nil && j.Reserved && !j.Seen {
 		j.Seen = true
 		r.rep.Changed = true
 	}
@@ -432,7 +432,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	var p book.Plan
 	p.Start(needs, j.record())
 	if keeps {
-		p.FillAll(&l.queues[v.queue].Queue, j.record())
+		p.FillAll(&l.queues[v.Queue].Queue, j.record())
 	} else {
 		p.Cut()
 	}
@@ -441,15 +441,15 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		return
 	}
 	var is book.Answer
-	if q := &l.queues[v.queue].Queue; r.careful && keeps && !p.MayHold(&is, q, j.record()) {
+	if q := &l.queues[v.Queue].Queue; r.careful && keeps && !p.MayHold(&is, q, j.record()) {
 		var a Answer
-		l.fillJob(&a, &is, &JobRequest{id: v.id, queue: v.queue, min: *needs}, q)
-		r.rep.fail(v.id, "", a.Refusal.Reason, a.Refusal.Message())
+		l.fillJob(&a, &is, &JobRequest{id: v.ID, queue: v.Queue, min: *needs}, q)
+		r.rep.fail(v.ID, "", a.Refusal.Reason, a.Refusal.Message())
 		return
 	}
 	list := &r.rep.Corrected
 	if j == nil {
-		j = l.newJob(v.id, &l.queues[v.queue].Queue)
+		j = l.newJob(v.ID, &l.queues[v.Queue].Queue)
 	}
 	if !reserved {
 		list, j.seq = &r.rep.Imported, r.seq
@@ -463,13 +463,13 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 // its job to another queue.
 func (r *reconciler) wait() {
 	l, all := r.l, !r.partial
-	waiting := make(map[string]*waitingTask, len(r.tasks))
+	waiting := make(map[string]*TaskRequest, len(r.tasks))
 	for _, v := range r.jobs {
 		all = all || v.listed || v.moved
 		for _, vt := range v.tasks {
 			t := vt.req
 			if vt.class == classPending && t.invalid == "" && l.tasks[t.id] == nil && !r.gone[t.id] {
-				waiting[t.id] = &waitingTask{id: t.id, job: t.job, queue: t.queue, use: t.use}
+				waiting[t.id] = newWaiting(t.id, t.job, t.queue, t.use)
 			}
 		}
 	}
@@ -485,31 +485,31 @@ func (r *reconciler) wait() {
 			if v := r.byID[old.job]; !r.leaves(old.job) {
 				drop(id)
 			} else if v != nil && v.moved {
-				old.queue = v.queue
+				old.queue = v.Queue
 			}
 		}
 	}
 	for id, w := range waiting {
-		if old := l.waiting[id]; old == nil || !old.equal(w) {
+		if old := l.waiting[id]; old == nil || !old.asksAs(w) {
 			l.waiting[id] = w
 			r.rep.Changed = true
 		}
 	}
 }
 
-// equal compares what two tasks ask for. Lists of alternatives are one value per key.
-func (w *waitingTask) equal(other *waitingTask) bool {
-	return w.job == other.job && w.queue == other.queue && w.use.CPU == other.use.CPU && w.use.Memory == other.use.Memory &&
-		slices.Equal(w.use.Items, other.use.Items)
+// asksAs compares what two tasks ask for. Lists of alternatives are one value per key.
+func (t *TaskRequest) asksAs(other *TaskRequest) bool {
+	return t.job == other.job && t.queue == other.queue && t.use.CPU == other.use.CPU && t.use.Memory == other.use.Memory &&
+		slices.Equal(t.use.Items, other.use.Items)
 }
 
 // large reports whether a sum might reach 2^53. That is asked of more than there will be: of
 // all that is there, what the tasks of the view are charged, and the mins of its jobs on each
 // of their alternatives. Only then each amount has to be looked at on its own.
 func (r *reconciler) large() (large bool) {
-	l, sums := r.l, newRootSums(limitExact-1, true)
+	l, sums := r.l, recordSums(limitExact-1, true)
 	for _, v := range r.jobs {
-		j, named := l.jobs[v.id], l.queues[v.queue]
+		j, named := l.jobs[v.ID], l.queues[v.Queue]
 		if named == nil {
 			continue // the job stays as it is
 		}
@@ -517,7 +517,10 @@ func (r *reconciler) large() (large bool) {
 		if j != nil && !v.moves {
 			q = j.Queue
 		}
-		add := func(dim int32, amount int64) { large = !sums.add(q, dim, amount) || large }
+		add := func(dim int32, amount int64) {
+			_, ok := sums.add(q, dim, amount)
+			large = large || !ok
+		}
 		if j != nil && j.Queue != q {
 			j.Each(func(dim int32, allocated, held, _ int64) { add(dim, allocated+held) })
 		}
@@ -528,7 +531,7 @@ func (r *reconciler) large() (large bool) {
 				add(card, vt.req.use.Items[i].Amount)
 			}
 		}
-		if v.min == nil || v.phase == PhasePending {
+		if v.min == nil || v.Phase == PhasePending {
 			continue // nothing more is held
 		}
 		add(dimCPU, v.min.min.CPU)

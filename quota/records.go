@@ -79,10 +79,10 @@ const (
 	taskConfirmed                  // charged and seen
 )
 
-// waitingTask is what a task asks for that was pending when a view had it last.
-type waitingTask struct {
-	id, job, queue string
-	use            book.Use
+// newWaiting makes the request of a task that was pending when a view had it last. What it was
+// made of is not kept: nobody asks for it, and there may be many.
+func newWaiting(id, job, queue string, use book.Use) *TaskRequest {
+	return &TaskRequest{id: id, job: job, queue: queue, use: use}
 }
 
 // isOutput reports whether an item of the book is an output.

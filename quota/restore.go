@@ -507,27 +507,27 @@ func (r *restorer) charge(j *job, s *snapshotCharge) (c book.Charge, err error) 
 // waitingTask restores what a task asks for that was pending. It is in no sum, so its job
 // and its queue need not be there.
 func (r *restorer) waitingTask(s *snapshotTask) error {
-	t := &waitingTask{id: s.ID, job: s.Job, queue: s.Queue, use: book.Use{CPU: s.CPU, Memory: s.Memory}}
+	use := book.Use{CPU: s.CPU, Memory: s.Memory}
 	for k := range s.Charges {
 		alts, err := r.alternatives(s.Charges[k].Key, s.Charges[k].Output)
 		if err != nil {
 			return fmt.Errorf("charges[%d]: %w", k, err)
 		}
-		t.use.Add(book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
+		use.Add(book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
 	}
-	r.l.waiting[t.id] = t
+	r.l.waiting[s.ID] = newWaiting(s.ID, s.Job, s.Queue, use)
 	return nil
 }
 
 // sums adds up each tree before the ledger does, whose sums must not pass 2^63. Each amount
 // of the text is below 2^53, and a text may have any number of them.
 func (r *restorer) sums() error {
-	sums := newRootSums(book.MostSum, false)
+	sums := recordSums(book.MostSum, false)
 	for i := range r.doc.Jobs {
 		j := r.l.jobs[r.doc.Jobs[i].ID]
 		var err error
 		j.Each(func(dim int32, allocated, held, _ int64) {
-			if !sums.add(j.Queue, dim, allocated+held) && err == nil {
+			if _, ok := sums.add(j.Queue, dim, allocated+held); !ok && err == nil {
 				err = r.l.overflowAt("job", j.id, allocated+held, dim)
 			}
 		})
@@ -558,48 +558,4 @@ func (r *restorer) judge() error {
 		return cmp.Or(cmp.Compare(min(1, len(b.task)), min(1, len(a.task))), cmp.Compare(min(1, len(b.job)), min(1, len(a.job))))
 	})
 	return fmt.Errorf("%w: %v", ErrSnapshot, worst)
-}
-
-// rootSums adds up amounts by tree, where sums are largest.
-type rootSums struct {
-	most      int64
-	fromCells bool                    // starts with what is there
-	sums      map[*book.Queue][]int64 // of the tree of each queue that was asked for, and of those above it
-}
-
-func newRootSums(most int64, fromCells bool) *rootSums {
-	return &rootSums{most, fromCells, map[*book.Queue][]int64{}}
-}
-
-// tree returns the sums of a queue's tree, by dimension. However often it is called,
-// it goes from each queue to its parent once.
-func (s *rootSums) tree(q *book.Queue) []int64 {
-	root, sums := q, s.sums[q]
-	for sums == nil && root.Parent != nil {
-		root = root.Parent
-		sums = s.sums[root]
-	}
-	if sums == nil {
-		sums = make([]int64, len(root.Cells))
-		if s.fromCells {
-			for dim := range root.Cells {
-				sums[dim] = root.Cells[dim].Full()
-			}
-		}
-		s.sums[root] = sums
-	}
-	for ; q != root; q = q.Parent {
-		s.sums[q] = sums
-	}
-	return sums
-}
-
-// add adds an amount of a queue, unless the sum would be more than the most.
-func (s *rootSums) add(q *book.Queue, dim int32, amount int64) bool {
-	sum := &s.tree(q)[dim]
-	if amount > s.most-*sum {
-		return false
-	}
-	*sum += amount
-	return true
 }

@@ -352,7 +352,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 }
 
 // doc returns a task that waits: it has charges as it asks for them, on no card yet.
-func (w *waitingTask) doc() snapshotTask {
+func (w *TaskRequest) doc() snapshotTask {
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(w.use.Items)), CPU: w.use.CPU, ID: w.id, Job: w.job, Memory: w.use.Memory, Queue: w.queue,
 		State: nameOf(taskNames, taskPending, noName),

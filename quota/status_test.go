@@ -41,7 +41,7 @@ func TestSamples(t *testing.T) {
 	w.reserve("z", "x", "A:2")
 	w.reserve("z", "x", "cpu:1")
 	r := w.task("4", "y", "y", "H|K:2")
-	w.waiting["4"] = &waitingTask{id: "4", job: "y", queue: "y", use: book.Use{Items: r.use.Items}}
+	w.waiting["4"] = &TaskRequest{id: "4", job: "y", queue: "y", use: book.Use{Items: r.use.Items}}
 	w.want(w.sampled(), `"" share 0 reservations 0, UnknownQueue 1
 "org" share 0 reservations 2, A inf 0 1000 3000 1000, H inf 0 0 0 2000
 "x" share 0 reservations 2, A 4000 0 1000 3000 1000, B 0 0 0 0 0, InsufficientCPUQuota 1, InsufficientScalarQuota 2

@@ -38,7 +38,7 @@ func newLedger(cfg Config) (*Ledger, error) {
 	}
 	l := &Ledger{
 		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
-		waiting: map[string]*waitingTask{}, sites: map[string]*site{},
+		waiting: map[string]*TaskRequest{}, sites: map[string]*site{},
 	}
 	l.outs = newOutputs(m, cfg.Transformation)
 	l.widen(m)
@@ -142,17 +142,17 @@ func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 		parents[queues[i].Name] = queues[i].Parent
 	}
 	maps.Copy(parents, heirs)
-	tops := make(map[string]string, len(parents)) // the queue at the top of each that was looked for
-	sums := map[string][]int64{}                  // by these
+	sums := treeSums[string]{
+		most:  book.MostSum,
+		start: func(string) []int64 { return make([]int64, l.m.Len()) },
+		parent: func(name string) (string, bool) {
+			_, stays := parents[parents[name]]
+			return parents[name], stays
+		},
+	}
 	for q := range l.byName() {
 		if q.Jobs == 0 {
 			continue
-		}
-		top := topOf(q.spec.Name, parents, tops)
-		sum := sums[top]
-		if sum == nil {
-			sum = make([]int64, l.m.Len())
-			sums[top] = sum
 		}
 		for dim := range q.Cells {
 			own := q.Cells[dim].Full()
@@ -160,38 +160,79 @@ func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 			for _, child := range q.Children {
 				own -= child.Cells[dim].Full()
 			}
-			// So written the sum itself can't overflow.
-			if own > book.MostSum-sum[dim] {
+			if top, ok := sums.add(q.spec.Name, int32(dim), own); !ok {
 				return l.overflowAt("queue", top, own, int32(dim))
 			}
-			sum[dim] += own
 		}
 	}
 	return nil
 }
 
-// topOf returns the topmost queue above one, and notes it in tops for all between. A
-// parent that isn't among parents counts as none.
-func topOf(name string, parents, tops map[string]string) string {
-	var path []string
-	top := ""
-	for top == "" {
-		path = append(path, name)
-		parent := parents[name]
-		_, stays := parents[parent]
-		switch {
-		case tops[name] != "":
-			top = tops[name]
-		case !stays:
-			top = name
-		default:
-			name = parent
+// treeSums adds up amounts by tree, where sums are largest: of queues by their records or, of
+// a tree that is yet to be, by their names.
+type treeSums[Q comparable] struct {
+	most   int64
+	parent func(Q) (Q, bool)   // false: the queue is at the top
+	start  func(top Q) []int64 // what a tree has already, by dimension
+	trees  map[Q]*treeSum[Q]   // of each queue that was asked for, and of those above it
+}
+
+type treeSum[Q comparable] struct {
+	top  Q
+	sums []int64
+}
+
+// recordSums are the sums of queues of the book, with what is there or without.
+func recordSums(most int64, fromCells bool) *treeSums[*book.Queue] {
+	return &treeSums[*book.Queue]{
+		most:   most,
+		parent: func(q *book.Queue) (*book.Queue, bool) { return q.Parent, q.Parent != nil },
+		start: func(top *book.Queue) []int64 {
+			sums := make([]int64, len(top.Cells))
+			for dim := range sums {
+				if fromCells {
+					sums[dim] = top.Cells[dim].Full()
+				}
+			}
+			return sums
+		},
+	}
+}
+
+// tree returns the sums of a queue's tree. However often it is called, it goes from each queue
+// to its parent once: a chain of queues must not cost its length for each of them.
+func (s *treeSums[Q]) tree(q Q) *treeSum[Q] {
+	var path []Q
+	t := s.trees[q]
+	for t == nil {
+		path = append(path, q)
+		above, isBelow := s.parent(q)
+		if !isBelow {
+			t = &treeSum[Q]{q, s.start(q)}
+			break
 		}
+		q = above
+		t = s.trees[q]
+	}
+	if s.trees == nil {
+		s.trees = map[Q]*treeSum[Q]{}
 	}
 	for _, below := range path {
-		tops[below] = top
+		s.trees[below] = t
 	}
-	return top
+	return t
+}
+
+// add adds an amount of a queue, unless the sum would be more than the most. It returns the top
+// of the tree.
+func (s *treeSums[Q]) add(q Q, dim int32, amount int64) (top Q, ok bool) {
+	t := s.tree(q)
+	// So written the sum itself can't overflow.
+	if amount > s.most-t.sums[dim] {
+		return t.top, false
+	}
+	t.sums[dim] += amount
+	return t.top, true
 }
 
 // link makes the tree of the queues, and what follows from it.

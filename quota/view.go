@@ -104,18 +104,17 @@ func (s *sight) nodes() []string {
 // leaves reports whether what the view doesn't have of a job stays as it is.
 func (s *sight) leaves(job string) bool { return s.partial && s.listed(job) == nil }
 
-// sightJob is a job that the view has, or of which it has tasks.
+// sightJob is a job that the view has, or of which it has tasks. Its Tasks name their job and
+// queue, and come by id.
 type sightJob struct {
-	id, queue string
-	listed    bool // the job itself is in the view
-	moves     bool // it is in that queue, wherever the ledger has it
-	moved     bool // the ledger had it elsewhere
-	phase     Phase
-	minMember int
-	min       *JobRequest // nil: not known
-	tasks     []*sightTask
-	ended     bool // some task has
-	lost      bool // the queue isn't there
+	Job
+	listed bool        // the job itself is in the view
+	moves  bool        // it is in that queue, wherever the ledger has it
+	moved  bool        // the ledger had it elsewhere
+	min    *JobRequest // nil: not known
+	tasks  []*sightTask
+	ended  bool // some task has
+	lost   bool // the queue isn't there
 }
 
 // sightTask is a task that the view has.
@@ -168,52 +167,50 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 		s.gone[id] = true
 	}
 	jobs := s.byID
-	tasks := map[*sightJob][]Task{}
-	for i := range view.Jobs {
-		v := &view.Jobs[i]
-		if err := checkJobIDs(v); err != nil {
+	for _, job := range view.Jobs {
+		if err := checkJobIDs(&job); err != nil {
 			return nil, err
 		}
-		if jobs[v.ID] != nil {
-			return nil, conflict("job", v.ID, "it is in the view twice")
+		if jobs[job.ID] != nil {
+			return nil, conflict("job", job.ID, "it is in the view twice")
 		}
-		j := &sightJob{id: v.ID, queue: v.Queue, listed: true, moves: true, phase: cmp.Or(v.Phase, PhasePending), minMember: int(v.MinMember)}
-		jobs[v.ID] = j
-		for _, t := range v.Tasks {
+		// The caller's list stays as it is.
+		job.Phase, job.Tasks = cmp.Or(job.Phase, PhasePending), slices.Clone(job.Tasks)
+		for i := range job.Tasks {
 			// A pod in a job's list needn't repeat what the list says.
-			t.Job, t.Queue = cmp.Or(t.Job, v.ID), cmp.Or(t.Queue, v.Queue)
-			if t.Job != v.ID {
-				return nil, conflict("task", t.ID, fmt.Sprintf("it is with job %q and of job %q", brief(v.ID), brief(t.Job)))
+			t := &job.Tasks[i]
+			t.Job, t.Queue = cmp.Or(t.Job, job.ID), cmp.Or(t.Queue, job.Queue)
+			if t.Job != job.ID {
+				return nil, conflict("task", t.ID, fmt.Sprintf("it is with job %q and of job %q", brief(job.ID), brief(t.Job)))
 			}
-			tasks[j] = append(tasks[j], t)
 		}
+		jobs[job.ID] = &sightJob{Job: job, listed: true, moves: true}
 	}
 	for _, t := range view.Tasks {
 		j := jobs[t.Job]
 		if j == nil {
 			// Of a Deployment, say: its pods say which queue it is in.
-			j = &sightJob{id: t.Job, queue: t.Queue}
+			j = &sightJob{Job: Job{ID: t.Job, Queue: t.Queue}}
 			jobs[t.Job] = j
 		}
-		t.Queue = cmp.Or(t.Queue, j.queue)
-		tasks[j] = append(tasks[j], t)
+		t.Queue = cmp.Or(t.Queue, j.Queue)
+		j.Tasks = append(j.Tasks, t)
 	}
 	for _, id := range sorted(jobs) {
 		j := jobs[id]
 		s.jobs = append(s.jobs, j)
 		// Tasks are charged in this order, and the first may bind the job to a card: the
 		// order of an informer's list must not decide that.
-		slices.SortFunc(tasks[j], func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
-		for i := range tasks[j] {
-			if err := l.lookAtTask(s, j, &tasks[j][i], rep); err != nil {
+		slices.SortFunc(j.Tasks, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
+		for i := range j.Tasks {
+			if err := l.lookAtTask(s, j, &j.Tasks[i], rep); err != nil {
 				return nil, err
 			}
 		}
 	}
+	// In the order of the view: of several errors the first is returned.
 	for i := range view.Jobs {
-		v := &view.Jobs[i]
-		j := jobs[v.ID]
-		if err := l.lookAtMin(j, v, tasks[j], rep); err != nil {
+		if err := l.lookAtMin(jobs[view.Jobs[i].ID], rep); err != nil {
 			return nil, err
 		}
 	}
@@ -227,8 +224,8 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) erro
 	switch {
 	case s.tasks[task.ID] != nil:
 		return conflict("task", task.ID, "it is in the view twice")
-	case task.Queue != j.queue:
-		return conflict("task", task.ID, fmt.Sprintf("it is in queue %q, its job in %q", brief(task.Queue), brief(j.queue)))
+	case task.Queue != j.Queue:
+		return conflict("task", task.ID, fmt.Sprintf("it is in queue %q, its job in %q", brief(task.Queue), brief(j.Queue)))
 	}
 	class := l.class(task)
 	t, notes, err := l.sightOf(task, class)
@@ -281,21 +278,18 @@ func isAmount(err error) bool { return errors.Is(err, ErrBadAmount) || errors.Is
 // lookAtMin resolves the min of a job. Where tasks of it have ended, it is no more
 // cpu and memory than those that are left ask for: what has ended isn't reserved
 // again.
-func (l *Ledger) lookAtMin(j *sightJob, v *Job, tasks []Task, rep *Report) error {
-	job := *v
-	job.Tasks = tasks
-	r, _, err := l.ResolveJob(job)
+func (l *Ledger) lookAtMin(j *sightJob, rep *Report) error {
+	r, _, err := l.ResolveJob(j.Job)
 	switch {
 	case err != nil && !isAmount(err):
 		return err
-	case v.MinUnknown: // whatever it says stays unused
+	case j.MinUnknown: // whatever it says stays unused
 		return nil
 	case err != nil:
-		rep.fail(v.ID, "", ReasonGetTaskRequestResourceFailed, err.Error())
+		rep.fail(j.ID, "", ReasonGetTaskRequestResourceFailed, err.Error())
 		return nil
-	}
-	if r.invalid != "" {
-		rep.fail(v.ID, "", ReasonGetTaskRequestResourceFailed, r.invalid)
+	case r.invalid != "":
+		rep.fail(j.ID, "", ReasonGetTaskRequestResourceFailed, r.invalid)
 		return nil
 	}
 	// The PodGroup asks for all tasks as long as it is there.
