@@ -15,6 +15,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
+	// No reasons: most callers ask again about the few that they want to know more of.
 	s.answer.Brief = true
 	dst.Reset(len(jobs))
 	for i, r := range jobs {

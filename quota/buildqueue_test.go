@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -266,3 +268,60 @@ func TestForgottenDimensions(t *testing.T) {
 }
 
 func second(q builtQueue, _ []EntryError, err error) builtQueue { return must(q, err) }
+
+// TestUnreadableQuota: a quota that can't be read denies a parent's cards, also those that
+// come later, and after a restart.
+func TestUnreadableQuota(t *testing.T) {
+	l := must(New(Config{}, nil, []Queue{{Name: "org", Annotations: quotaOf(`{"A":4`)}, {Name: "q", Parent: "org", Cards: map[string]int64{"A": 1, "B": 1}}}))
+	for range 2 {
+		if _, err := l.Declare([]device.Card{{Name: "A"}, {Name: "B"}, {Name: "C"}}); err != nil {
+			t.Fatal(err)
+		}
+		w := &world{t, l}
+		for _, card := range []string{"A", "B"} {
+			w.want(w.probe("q", card+":1"), "Scalar 0 of 0 at org")
+		}
+		status, _ := l.Queue("org")
+		if got := status.Usage("C").Capability; got != 0 {
+			t.Errorf("a later card is limited to %d", got)
+		}
+		l = must(Restore(Config{}, nil, l.Snapshot()))
+	}
+}
+
+// TestQueuesMeanwhile: the dimensions of a ledger grow while queues are read, and every queue
+// gets the cards that it names.
+func TestQueuesMeanwhile(t *testing.T) {
+	l := must(New(Config{}, nil, nil))
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if _, err := l.Declare([]device.Card{{Name: fmt.Sprint("d", i)}}); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			card := fmt.Sprint("q", i)
+			if _, _, err := l.SetQueues([]Queue{{Name: "q", Cards: map[string]int64{card: int64(i + 1)}}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	status, _ := l.Queue("q")
+	named := 0
+	for _, u := range status.Cards {
+		if u.Capability > 0 {
+			named++
+			if want := fmt.Sprint("q", u.Capability/1000-1); u.Resource != want {
+				t.Errorf("%s has the limit of %s", u.Resource, want)
+			}
+		}
+	}
+	if named != 1 || len(status.Cards) != 40 {
+		t.Errorf("%d of %d cards are limited", named, len(status.Cards))
+	}
+	if err := l.Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -149,6 +149,7 @@ func read(catalog Catalog) findings {
 	found := findings{catalog: catalog, cards: map[string][]corev1.ResourceName{}}
 	if catalog != nil {
 		for _, card := range catalog.Cards() {
+			// Asked once, and before the lock: the catalog is the caller's code.
 			found.cards[card] = catalog.Resources(card)
 		}
 		found.amounts = catalog.Totals()
@@ -313,6 +314,7 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 		l.order = append(l.order, alts.Cards[0])
 	}
 	l.lost = append(l.lost, make([]int64, m.Len()-len(l.lost))...)
+	// Dimensions are only ever added, at the end: what the book has stays where it is.
 	l.book.Widen(m.Len())
 	for _, q := range l.queues {
 		q.spec.denyUnreadable(m)

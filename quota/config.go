@@ -5,13 +5,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Config is how a [Ledger] decides, for its life: after a change of Outputs or
-// Transformation, make a new ledger and call [Ledger.Reconcile]. The zero value is the
-// default.
-//
-// OnEvent is called without a lock, in the goroutine of the operation: Event.Seq orders
-// events of concurrent ones. SetQueues and SetCatalog have none. Without AnyMix a job has
-// at most 128 lists of cards that bind its tasks.
+// Config is how a [Ledger] decides, for its life: with other Outputs or another
+// Transformation make a new ledger and call [Ledger.Reconcile]. The zero value is the
+// default. OnEvent is called without a lock, in the goroutine of the operation: Event.Seq
+// orders events. SetQueues and SetCatalog have none.
 type Config struct {
 	Keys               Keys                      // the annotations
 	Unnamed            UnnamedPolicy             // card-carrying resources of a pod whose cards are not named

@@ -46,6 +46,8 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 		return amount
 	case denied, q.Orphan:
 		return 0
+	// A parent that is silent limits nobody. A leaf without any quota leaves it to the queues
+	// above that have one.
 	case !q.Leaf, q.limited != nil && q.limited.Has(int32(dim)):
 		return Unlimited
 	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory), l.output(int32(dim)) != "":
@@ -73,6 +75,7 @@ func (l *Ledger) CompareQueues(a, b string) int {
 }
 
 func compareQueues(a, b *book.Queue) int {
+	// Queues compare with their siblings, so both go up to where their parents are the same.
 	deeper := a.Depth() - b.Depth()
 	for range deeper {
 		a = a.Parent
@@ -104,6 +107,8 @@ func (l *Ledger) countWaiting(add func(q *book.Queue, dim int32, amount int64)) 
 		}
 		add(&q.Queue, dimCPU, w.use.CPU)
 		add(&q.Queue, dimMemory, w.use.Memory)
+		// A task that lists several cards asks for one of them: the one that its job was
+		// promised, if any.
 		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
 			add(&q.Queue, card, w.use.Items[item].Amount)
 		})

@@ -129,6 +129,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	a.OK = false
 	a.Refusal = Refusal{Reason: reason, Queue: queue}
 	f := &a.Refusal
+	// Where no amounts count, the reason is all there is to say.
 	f.Why = reason
 	switch is.Reason {
 	case book.NotOpen:
@@ -158,6 +159,8 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 		}
 		f.Item = is.Lack.Item
 		if alts.Multi() {
+			// Of several alternatives the numbers are of one or sums: the reader has to know
+			// which.
 			l.fillItem(a, is)
 		}
 	}

@@ -85,6 +85,8 @@ func (l *Ledger) lock() {
 
 // unlock ends a change, tells what happened, and returns the number of the state.
 func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
+	// Before the lock goes: nobody may see an orphan without jobs, or a limit made of a total
+	// that has changed.
 	l.prune()
 	l.relimit()
 	if changed {
@@ -92,6 +94,7 @@ func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
 	}
 	seq = l.seq
 	l.mu.Unlock()
+	// Without the lock, so that a callback may ask the ledger.
 	for _, e := range events {
 		l.cfg.OnEvent(e)
 	}
@@ -106,6 +109,7 @@ func (l *Ledger) rlock() {
 
 // intern returns the alternatives of a list of cards, one value per key.
 func (l *Ledger) intern(cards []int32) *book.Alternatives {
+	// The key is of names, not of dimensions: it is what users wrote, and what snapshots have.
 	names := make([]string, len(cards))
 	for i, dim := range cards {
 		names[i] = l.cardName(dim)

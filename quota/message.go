@@ -109,10 +109,13 @@ const noQuotaOfAny = "there is no quota of any of them"
 // lacks is the text of amounts: what was asked for, what is left, of which limit, and what
 // the total would be. A quota that is missing or can't be read has no amounts to show.
 func (r *Refusal) lacks() string {
+	// Details are of users: they may have line breaks, or steer a terminal.
 	detail := oneLine(r.Detail)
 	u, what := r.unit()
 	text := fmt.Sprintf(": insufficient quota of %s: requested %s, ", what, u.text(r.Requested))
 	level := fmt.Sprintf("queue %q", brief(r.Level))
+	// First what has no numbers: a quota that is missing, or can't be read, leaves nothing to
+	// compare.
 	switch r.Why {
 	case ReasonNoQuota:
 		switch {
@@ -284,6 +287,8 @@ func (u amountUnit) textOf(amount float64) string {
 // binaryText writes bytes in the largest binary unit in which they are whole: 80 Gi, and not
 // 81920 MiB or 0.078125 Ti.
 func binaryText(amount int64) string {
+	// Rounded amounts could look as if they fitted, so the unit goes as far as the number
+	// stays whole.
 	suffixes, at := []string{" bytes", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"}, 0
 	for ; amount != 0 && amount%1024 == 0; at++ {
 		amount /= 1024

@@ -1289,7 +1289,7 @@ func difference(got, want string) string {
 func (m *model) compareRestored() *Ledger {
 	m.Helper()
 	snapshot := m.l.Snapshot()
-	l, err := Restore(m.l.cfg, m.l.source.catalog, snapshot)
+	l, err := restore(m.l.cfg, m.m, m.l.source.catalog, snapshot)
 	if err != nil {
 		m.fatal("%v", err)
 	}

@@ -113,6 +113,7 @@ func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	l.lock()
 	var first error
 	var events []Event
+	// One number for all of them, and one event each.
 	changed, seq := false, l.seq+1
 	answers := make([]Answer, len(jobs))
 	for i, job := range jobs {
@@ -141,6 +142,8 @@ func (l *Ledger) begin(a *Answer) {
 func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, events []Event, err error) {
 	l.begin(&a)
 	j := l.jobs[r.id]
+	// By name, since the queue of the request may be gone. The job stays where it was
+	// admitted.
 	if j != nil && queueName(j.Queue) != r.queue {
 		return Answer{Seq: l.seq}, nil, elsewhere(r.id, &j.Job, r.queue)
 	}
@@ -150,6 +153,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 			a.Repeat = true
 			return a, nil, nil
 		case !resize:
+			// Compared with the min of now: Release has shrunk it with each task that ended.
 			return Answer{Seq: l.seq}, nil, &conflictError{what: "job", id: r.id, mins: &[2]Min{needOf(j.MinNow()), r.Need()}}
 		}
 	}
@@ -168,6 +172,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 		kind = EventResized
 	}
 	if !j.Reserved {
+		// Only a new reservation has a new number: Expire goes by when a job was admitted.
 		j.seq = seq
 	}
 	j.Reserve(&s.plan, r.min.AnyMix)
@@ -256,6 +261,7 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string
 	}
 	if j == nil {
 		j = &l.newJob(r.job, q).Job
+		// The next decision on this handle needs no look-up.
 		r.jobAt.Store(j)
 	}
 	t := newTask(r.id, r.job, j, seq, taskCommitted)
@@ -272,6 +278,8 @@ func (l *Ledger) cardSet(names []string) *book.Set {
 	if len(names) == 0 {
 		return nil
 	}
+	// An empty set allows nothing, and a nil one everything: names that nobody knows must not
+	// open a card.
 	set := new(book.Set)
 	for _, name := range names {
 		if dim, ok := l.dims[name]; ok {

@@ -73,6 +73,7 @@ func (o *outputs) charge(requests corev1.ResourceList, covers func(corev1.Resour
 	if o.none() || len(requests) == 0 {
 		return amounts, ""
 	}
+	// All resources go in: which of them matter only the transformation knows.
 	made := o.transformation.Apply(requests)
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		i, known := o.index(name)
@@ -112,6 +113,7 @@ func (o *outputs) requestsOf(t *Task, pod corev1.ResourceList) corev1.ResourceLi
 		list = corev1.ResourceList{}
 	}
 	if o.countsPods {
+		// Only if something counts pods: a list with one entry more would be another request.
 		list[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
 	}
 	if t.Request == nil {

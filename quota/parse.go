@@ -259,6 +259,8 @@ func decodeCounts(text string, isQuota bool) (entries []Item, notes []EntryError
 	entries = make([]Item, 0, len(counts))
 	for _, name := range sorted(counts) {
 		it := Item{Alternatives: []string{name}, Milli: milliCards(counts[name])}
+		// Of a quota it means no limit, as for the strict parser; of a request it stays a
+		// fault.
 		if isQuota && counts[name] > maxCards {
 			it.Milli = Unlimited
 			notes = append(notes, EntryError{Name: name, Code: codeUnlimited, Value: strconv.FormatInt(counts[name], 10)})
@@ -321,6 +323,8 @@ func (r *countReader) read(text string, clean func(string) ([]string, []EntryErr
 		if cards == nil {
 			continue
 		}
+		// Bad entries are counted, too: of two entries of a card, one good, nobody knows which
+		// was meant.
 		switch r.times[key]++; r.times[key] {
 		case 1:
 			r.first[key] = written
@@ -364,6 +368,7 @@ func parseCount(value json.RawMessage) (int64, string) {
 	case strings.ContainsAny(text, ".eE"):
 		return 0, codeNotInteger
 	}
+	// The sign apart: a number of any length that is below 0 is negative, and not too large.
 	digits, negative := strings.CutPrefix(text, "-")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	switch {

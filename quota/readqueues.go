@@ -9,13 +9,10 @@ import (
 // maxText is the size in bytes of the largest text of queues that is read.
 const maxText = 16 << 20
 
-// ReadQueues reads Volcano's Queues (scheduling.volcano.sh/v1beta1), in YAML or JSON, in
-// any number of documents or Lists, in their order. Where the queue root is among them, it
-// is above those that name no parent; else queues below root are at the top. What only the
-// scheduler looks at, such as weights, is checked and left out.
-//
-// The error is an Aggregate of a *field.Error per fault. Parents that are not there, and
-// what annotations say, are for [Config.Validate].
+// ReadQueues reads Volcano's Queues, in YAML or JSON, in any number of documents or Lists,
+// in their order. Where the queue root is among them, it is above those that name no
+// parent; else queues below root are at the top. The error is an Aggregate of a
+// *field.Error per fault. What annotations say is for [Config.Validate].
 func ReadQueues(data []byte) ([]Queue, error) {
 	var report document.Report
 	var queues []Queue

@@ -11,18 +11,16 @@ import (
 )
 
 // Reconcile makes the ledger agree with what an informer sees, without losing what it
-// hasn't seen yet, as one change. The same view again changes nothing. No limit refuses
-// anything: what exceeds one is marked as over.
+// hasn't seen yet, as one change. No limit refuses anything: what exceeds one is marked as
+// over.
 //
-//   - An allocated task is charged on the cards that its node has.
-//   - A task that has ended or is in view.Deleted is released, and so is a confirmed one,
-//     that a view had as allocated, if the view doesn't have it. A confirmed one that is
-//     pending or pipelined is rolled back.
-//   - A charge that was never confirmed is kept, and so is a reservation while the view
-//     doesn't have its job in another phase than Pending. Once it had, the reservation
-//     goes with the job.
-//   - A job's min is that of the view. Its charges are drawn against it in commit order,
-//     and the rest is held as by Reserve; what doesn't fit, on the first alternative.
+//   - An allocated task is charged on the cards that its node has. One that has ended or
+//     is in view.Deleted is released, and so is a confirmed one that the view doesn't
+//     have. A confirmed one that is pending or pipelined is rolled back.
+//   - A charge that no view has confirmed is kept, and so is a reservation until a view
+//     has its job in another phase than Pending. Then it goes with the job.
+//   - A job's min is that of the view. Its charges are drawn against it, and the rest is
+//     held as by Reserve; what doesn't fit, on the first alternative.
 //   - A job in PhaseInqueue gets a reservation. One in PhaseRunning keeps its holds while
 //     MinMember tasks are charged; else, and in other phases, its min is what its charges
 //     cover.
@@ -42,6 +40,8 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
 	r.assign()
+	// Each amount is looked at on its own only if it must be: for most views no sum is near
+	// 2^53.
 	r.careful = r.large()
 	r.run()
 	if r.rep.Changed && l.cfg.OnEvent != nil {
@@ -263,6 +263,7 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 		case !vt.matches(t):
 			wrong, missing = append(wrong, t), append(missing, vt)
 		default:
+			// It is charged as the view has it, and counts as seen from now on.
 			r.confirm(t, vt.req.node)
 		}
 	}
@@ -322,6 +323,7 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	if j == nil {
 		j = l.newJob(v.req.job, &q.Queue)
 	}
+	// Forced, whatever the limits say: it runs.
 	t := newTask(v.req.id, v.req.job, &j.Job, r.seq, taskConfirmed)
 	t.Force(&v.req.use, v.cards)
 	l.tasks[t.id] = t
@@ -430,6 +432,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		needs = j.MinNow()
 	}
 	var p book.Plan
+	// A plan first: if it agrees with what the job has, nothing has changed.
 	p.Start(needs, j.record())
 	if keeps {
 		p.FillAll(&l.queues[v.Queue].Queue, j.record())

@@ -21,6 +21,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 	var events []Event
 	var again []*task
 	known = true
+	// Unknown ids are no error: a host that starts again may give back twice.
 	changed := false
 	for _, id := range ids {
 		t := l.tasks[id]
@@ -53,6 +54,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 
 // end takes an ended task's charges away; what they covered leaves the min.
 func (l *Ledger) end(t *task) {
+	// Its node first: what is charged there is found by the task's charges.
 	l.takeOff(t)
 	delete(l.tasks, t.id)
 	if l.book.End(&t.Task) {
@@ -104,6 +106,8 @@ func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	var events []Event
 	for _, id := range sorted(l.jobs) {
 		j := l.jobs[id]
+		// A job whose tasks use its whole min has nothing to lose. One without tasks goes as a
+		// whole.
 		if !j.Reserved || j.Seen || j.seq >= before || j.Tasks > 0 && !j.Holds() {
 			continue
 		}

@@ -15,19 +15,15 @@ import (
 )
 
 // ResolveTask works out what a task is charged. The pod's annotation lists acceptable
-// cards. Each has the amount of the resource that carries it: limits, else requests, of
-// the pod as a whole, rounded up to whole cards.
-//
-//   - A card is left out if nobody knows it, if no resource of the pod carries it, or if
-//     another one does than of the cards before it.
-//   - A resource that carries cards, none of which is left, is an item of its own, as
-//     [Config.Unnamed] says.
-//   - A card counts in one item only. Items with one card come first.
-//   - A task that is bound to a node is charged on the first alternative there.
+// cards, each with the amount of the resource that carries it: limits, else requests, of
+// the pod as a whole, rounded up to whole cards. Cards that nobody knows, or that another
+// resource carries than those before them, are left out. A resource that carries cards,
+// none of which is listed, is an item of its own, as [Config.Unnamed] says. On a node a
+// task is charged on the first alternative there.
 //
 // A fault in a pod makes a request that is refused; Invalid says why. The second result
 // has notes on what counts otherwise than written. An error is a bad id or an amount of
-// Cards that nothing can have ([ErrBadAmount]).
+// Cards.
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
 	if err := checkTaskIDs(&task); err != nil {
@@ -45,15 +41,13 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	return t, r.notes, nil
 }
 
-// ResolveJob works out what a job needs before it may start: the sums of the items of its
-// live tasks, by alternatives and, with AnyMix, amount; while no task has any, the cards
-// of its annotation, also those that only a quota of its queues names; and the cpu and
-// memory of MinResources. Gated tasks are subtracted. Under UnlimitedCPUMemory a job with
-// cards needs no more cpu and memory than its tasks without cards.
+// ResolveJob works out what a job needs before it may start: the cards of its live tasks
+// or, while they have none, of its annotation, and the cpu and memory of MinResources.
+// Gated tasks are subtracted. Under UnlimitedCPUMemory tasks with cards need no cpu and
+// memory.
 //
 // Faults in objects, and more than 64 items, make a request that is refused, as in
-// ResolveTask; each fault of the annotation is in the second result. An error is an amount
-// ([ErrBadAmount]) or an item of job.Min that nothing can have.
+// ResolveTask. An error is an amount or an item of job.Min that nothing can have.
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}
 	if err := checkJobIDs(&job); err != nil {
@@ -181,6 +175,8 @@ func (d *draft) key() string {
 // task fills in a request. What a caller lists may be an error, what stands in a pod only
 // makes the request invalid.
 func (r *resolver) task(t *TaskRequest, task *Task) error {
+	// A fault in the pod does not end it: what the caller lists in Cards is looked at all the
+	// same, since that may be an error.
 	p, fault := r.pod(task.Pod)
 	t.invalid = fault
 	var drafts []draft
@@ -198,6 +194,7 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 
 // finish makes a request of its parts. Of several faults the first is reported.
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
+	// Cards come first: whether there are any decides if cpu and memory count.
 	r.separate(t, drafts)
 	if !r.outs.none() {
 		t.requests = r.outs.requestsOf(task, p.requests)
@@ -233,6 +230,7 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	}
 	switch {
 	case t.invalid != "":
+		// Nothing of an invalid request can be charged, not even a part that is good.
 		t.use.Items, t.sources = nil, nil
 	case !r.l.cfg.UnlimitedCPUMemory || len(t.use.Items) == 0:
 		t.use.CPU, t.use.Memory = cpu, mem
@@ -290,8 +288,10 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	}); fault != "" {
 		return p, fault
 	}
+	// Most pods write GPUs as limits alone, and the API server makes requests of these.
 	var limits corev1.ResourceList
 	p.requests, limits = vectormap.PodTotals(pod, vectormap.PodOptions{APIServerDefaults: true, UseStatusResources: !r.l.cfg.SpecOnly})
+	// By name, as everywhere here: of several faults the same one is reported each time.
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		q := limits[name]
 		if !carries(name) {
@@ -329,6 +329,7 @@ func (p *podParts) annotation(keys Keys) string {
 // plainAmounts returns the cpu and memory of a list of requests, or what is wrong
 // with them.
 func (r *resolver) plainAmounts(list corev1.ResourceList) (cpu, mem int64, invalid string) {
+	// The map would take any resource that it knows; here only two count.
 	plain := make(corev1.ResourceList, 2)
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if q, ok := list[name]; ok {
@@ -374,6 +375,7 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 		if c.Unit != 0 && c.Unit != defaultUnit {
 			return nil, fmt.Errorf("%w: task %q: cards: item %q: the unit is %d milli-cards: want 0 or 1000: all of a task's item is on one card", ErrBadAmount, brief(t.id), brief(strings.Join(c.Alternatives, "|")), c.Unit)
 		}
+		// As a text, so that the rules are those of an annotation.
 		names, notes := parseAlternatives(strings.Join(c.Alternatives, "|"))
 		r.noteIn("cards", notes...)
 		if names == nil {
@@ -388,6 +390,8 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 			}
 			d.left = append(d.left, i)
 		}
+		// Lists that come to the same cards are one item: each is decided alone, and two could
+		// both get the last card.
 		key := d.key()
 		at, again := byKey[key]
 		switch {
@@ -415,6 +419,7 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 	var resource corev1.ResourceName
 	if annotation != "" {
 		d := r.named(t, annotation, p.cards)
+		// What the annotation has spoken of needs no item of its own.
 		resource = d.resource
 		drafts = append(drafts, d)
 	}
@@ -523,6 +528,7 @@ func (r *resolver) anyOf(a podCards) draft {
 // could then not be looked at alone. Those with one card have no other choice.
 func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 	taken := map[string]int{}
+	// Keys before any card is taken away: a note names an item by what was written.
 	keys := make([]string, len(drafts))
 	for i := range drafts {
 		keys[i] = drafts[i].key()
@@ -585,6 +591,7 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 	if len(t.use.Items) == 0 {
 		return
 	}
+	// The cards of now: the pod runs there, whatever the annotation hoped for.
 	on := r.found.on(node, r.dims)
 	t.bound, t.node = new(book.Set), node
 	for i := range t.use.Items {
@@ -616,6 +623,7 @@ func (r *resolver) faultIn(pod *corev1.Pod, want string, bad func(corev1.Resourc
 		}
 		return look(r.Limits, func() string { return path() + ".limits" })
 	}
+	// Paths are functions, since they are needed for a fault only, and pods are many.
 	found := look(pod.Spec.Overhead, func() string { return "spec.overhead" })
 	for _, of := range []struct {
 		name       string

@@ -28,6 +28,7 @@ type jobBuilder struct {
 }
 
 func (b *jobBuilder) build() error {
+	// Tasks come first: whether one has cards decides if the annotation counts.
 	if err := b.tasks(); err != nil {
 		return err
 	}
@@ -47,6 +48,7 @@ func (b *jobBuilder) build() error {
 		return err
 	}
 	if b.req.invalid != "" {
+		// A request that is refused has no amounts that somebody could add up.
 		b.req.min.CPU, b.req.min.Memory = 0, 0
 		return nil
 	}
@@ -131,6 +133,8 @@ func (b *jobBuilder) add(alts *book.Alternatives, milli, unit int64) bool {
 			return addExact(&it.Amount, milli)
 		}
 	}
+	// One more than may be is enough to refuse the job. Each one more would slow down the
+	// search above, and a hostile job has thousands.
 	if len(b.items) <= maxJobItems {
 		b.items = append(b.items, book.MinItem{Alts: alts, Amount: milli, Unit: unit})
 	}
@@ -243,6 +247,7 @@ func (b *jobBuilder) minResources() {
 	if invalid != "" {
 		b.fail("minResources: %s", invalid)
 	}
+	// Gated tasks count in minResources, and will ask again when their gates go.
 	b.plainMin(cpu, mem)
 	m := &b.req.min
 	m.CPU, m.Memory = max(m.CPU-b.gatedCPU, 0), max(m.Memory-b.gatedMem, 0)
@@ -271,6 +276,7 @@ func (b *jobBuilder) outputs() error {
 		}
 	}
 	if given := b.job.Min; given != nil {
+		// What pods make is then not what the job needs, and explains nothing of it.
 		b.made, b.req.pods = make([]int64, len(b.outs.names)), nil
 		for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
 			i, known := b.outs.index(name)
@@ -313,6 +319,8 @@ func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
 // plainMin sets cpu and memory, where a job with cards may have to do without.
 func (b *jobBuilder) plainMin(cpu, mem int64) {
 	if b.l.cfg.UnlimitedCPUMemory && b.hasCards {
+		// MinResources are of all tasks together; those with cards are left out as far as it
+		// is known what the others ask for.
 		cpu, mem = min(cpu, b.freeCPU), min(mem, b.freeMem)
 	}
 	b.req.min.CPU, b.req.min.Memory = cpu, mem
@@ -320,6 +328,7 @@ func (b *jobBuilder) plainMin(cpu, mem int64) {
 
 // given takes the min of the caller.
 func (b *jobBuilder) given(given *Min) error {
+	// A min that is given says which cards the job has. What its tasks ask for does not count.
 	b.hasCards = false
 	for _, it := range given.Items {
 		if err := b.givenItem(it); err != nil {
@@ -342,6 +351,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 		unit = defaultUnit
 	}
 	const where = "min"
+	// As a text, so that the rules are those of an annotation.
 	names, notes := parseAlternatives(strings.Join(it.Alternatives, "|"))
 	notes = b.noteIn(where, notes...)
 	if names == nil {

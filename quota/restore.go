@@ -14,16 +14,20 @@ import (
 
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // Restore makes a ledger of what [Ledger.Snapshot] of this version or an older one
 // returned. It answers and changes as that one. catalog, which may be nil, is what was
-// discovered since. What exceeds a limit is marked as over.
-//
-// Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but OnEvent decides),
-// and [ErrSnapshot], which names the record.
+// discovered since. Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but
+// OnEvent decides), and [ErrSnapshot], which names the record.
 func Restore(cfg Config, catalog Catalog, data []byte) (*Ledger, error) {
+	return restore(cfg, nil, catalog, data)
+}
+
+// restore is Restore over a map; nil: that of the cards that the snapshot has.
+func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data []byte) (*Ledger, error) {
 	doc, err := readSnapshot(data)
 	if err != nil {
 		return nil, err
@@ -41,12 +45,15 @@ func Restore(cfg Config, catalog Catalog, data []byte) (*Ledger, error) {
 	if outputs := slices.Sorted(slices.Values(doc.Outputs)); !slices.Equal(outputs, l.outs.names) {
 		return nil, fmt.Errorf("%w: the outputs are %s in the snapshot and %s here: want the same", ErrConfig, brief(fmt.Sprint(outputs)), brief(fmt.Sprint(l.outs.names)))
 	}
-	m, err := extendMap(l.m, doc.cards())
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	if m == nil {
+		if m, err = extendMap(l.m, doc.cards()); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+		}
 	}
 	l.widen(m)
 	r := restorer{l: l, doc: doc, items: map[*job][]*book.Item{}}
+	// Each step refers to what those before it made. Nobody has the ledger yet, so an error
+	// leaves nothing behind.
 	for _, step := range []func() error{r.known, r.queues, r.jobs, r.tasks, r.sums, r.judge} {
 		if err := step(); err != nil {
 			return nil, err
@@ -368,6 +375,7 @@ func (r *restorer) item(j *job, s *snapshotItem) (*book.Item, error) {
 	if !it.Spreads && len(s.Holds) > 1 {
 		return nil, fmt.Errorf("holds has %s: want one card, as policy %s says", some(sorted(s.Holds)), mixNames[false])
 	}
+	// By name once: a list may have hundreds of cards, and the text as many holds.
 	places := make(map[string]int, len(alts.Cards))
 	for at, dim := range alts.Cards {
 		places[r.l.resource(int(dim))] = at
@@ -419,6 +427,7 @@ func (r *restorer) alternatives(key string, output bool) (*book.Alternatives, er
 
 // tasks restores the tasks in the order in which they were committed.
 func (r *restorer) tasks() error {
+	// Indices, since a fault is reported by the place in the text.
 	order := make([]int, len(r.doc.Tasks))
 	for i := range order {
 		order[i] = i
@@ -471,8 +480,10 @@ func (r *restorer) task(s *snapshotTask) error {
 		}
 		t.Add(c)
 	}
+	// The hold of its job shrinks by what it covers, as it did when it was committed.
 	j.Restore(&t.Task)
 	l.tasks[t.id] = t
+	// It runs there, or was committed there within what the node had.
 	l.put(t, s.Node, true)
 	return nil
 }

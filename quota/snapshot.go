@@ -19,6 +19,8 @@ const snapshotFormat = "resvec.quota/v1"
 // Snapshot returns the state as canonical JSON, for [Restore]: equal states give equal
 // bytes. It has nothing that follows from the catalog, and no counters of refusals.
 func (l *Ledger) Snapshot() []byte {
+	// The text is made without the lock: document has copied what changes, and a large ledger
+	// takes a while.
 	data, err := json.Marshal(l.document())
 	if err != nil {
 		panic("quota: a snapshot has no form in JSON") // it is made of what always has one
@@ -200,6 +202,7 @@ func (l *Ledger) document() *snapshotDoc {
 	for q := range l.byName() {
 		doc.Queues = append(doc.Queues, l.queueDoc(q))
 	}
+	// Charges name the items of their jobs by index, so jobs are written first.
 	indices := map[*book.Item]int{}
 	for _, id := range sorted(l.jobs) {
 		j := l.jobs[id]
@@ -295,11 +298,14 @@ func (l *Ledger) jobDoc(j *job, indices map[*book.Item]int) snapshotJob {
 		ID: j.id, Items: make([]snapshotItem, 0, len(j.Items)), Min: snapshotPlain{j.Min[dimCPU], j.Min[dimMemory]},
 		Policy: mixNames[j.AnyMix], Queue: queueName(j.Queue), Reserved: j.Reserved, Seen: j.Seen, Seq: j.seq,
 	}
+	// Two ledgers may have made the items of a job in different orders. Equal states have
+	// equal bytes.
 	items := slices.Clone(j.Items)
 	slices.SortStableFunc(items, compareRecords)
 	for i, it := range items {
 		indices[it] = i
 		doc.Items = append(doc.Items, snapshotItem{Holds: l.holdsDoc(it), Implicit: it.Implicit, Key: keyOf(it.Alts), Output: isOutput(it.Alts)})
+		// An implicit item has no min and so no unit: zeros say that it only binds.
 		if !it.Implicit {
 			doc.Items[i].Min, doc.Items[i].Unit = it.Min, it.Unit
 		}
@@ -311,6 +317,8 @@ func (l *Ledger) jobDoc(j *job, indices map[*book.Item]int) snapshotJob {
 func (l *Ledger) holdsDoc(it *book.Item) map[string]int64 {
 	doc := map[string]int64{}
 	for at, dim := range it.Alts.Cards {
+		// Cards without a hold are left out: a list of alternatives may have all cards of a
+		// resource.
 		if held := it.HeldAt(at); held > 0 {
 			doc[l.resource(int(dim))] = held
 		}

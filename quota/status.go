@@ -22,10 +22,9 @@ type QueueStatus struct {
 }
 
 // Usage is how a queue stands in cpu, memory, a card or an output. Capabilities may be
-// [Unlimited]. In RealCapability the sum is over the queue and its siblings, and total is
-// the parent's or, at the top, the cluster's, in which of a card on a node the greater
-// counts of what the catalog has and what is charged. It is the limit with
-// [Config.EnforceGuarantee], else Capability is.
+// [Unlimited]. The sum is over the queue and its siblings, and total is the parent's or
+// the cluster's, in which of a card on a node the greater counts of what the catalog has
+// and what is charged. RealCapability is the limit with [Config.EnforceGuarantee].
 type Usage struct {
 	Resource       string `json:"resource"`       // cpu, memory, the card or the output
 	Capability     int64  `json:"capability"`     // of this queue alone

@@ -9,13 +9,11 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// View is what an informer knows of jobs and tasks, in any order.
-//
-// Of a partial view the jobs that aren't in Jobs stay as they are, with their tasks that
-// aren't in Tasks or Deleted. A job in Jobs comes with all of its tasks. One that has gone
-// comes without tasks, pending, with their ids in Deleted. An allocated task in another
-// queue than its job's takes the job there. One that goes to another job changes only the
-// charges of the old one: list both to bring its min up to date.
+// View is what an informer knows of jobs and tasks, in any order. Of a partial view the
+// jobs that aren't in Jobs stay as they are, with their tasks that aren't in Tasks or
+// Deleted. A job in Jobs comes with all of its tasks; one that has gone without, pending,
+// with their ids in Deleted. An allocated task in another queue than its job's takes the
+// job there.
 type View struct {
 	Partial bool     // it is of what an event is about
 	Jobs    []Job    // their tasks that name no job or no queue are the job's
@@ -230,6 +228,8 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) erro
 	class := l.class(task)
 	t, notes, err := l.sightOf(task, class)
 	if isAmount(err) { // one that a caller lists, as of a claim: it stops no other task
+		// The pod may be running all the same: what it uses is charged, without what the
+		// caller lists.
 		without := *task
 		without.Cards = []Item{}
 		var again error
@@ -242,6 +242,8 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) erro
 	}
 	t.class = class
 	j.ended = j.ended || class != classAllocated && task.ended()
+	// A task that runs says where its job is. One that waits says only where it would like to
+	// be.
 	j.moves = j.moves || class == classAllocated && !s.gone[task.ID]
 	for _, n := range notes {
 		if n.Code == codeCardMismatch {
