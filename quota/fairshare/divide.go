@@ -89,27 +89,17 @@ func (s *staleness) mark(t *Tree, row int32, j int) {
 
 // divideRow divides what a row gets among its children, in the columns of a set of bits.
 func (t *Tree) divideRow(row int32, columns uint64) {
-	d := &t.work
-	d.columns = d.columns[:0]
+	children := t.shape.levelsOf(row, t.rows[row].children)
 	for j := range t.cols {
-		if columns>>(j%64)&1 != 0 {
-			d.columns = append(d.columns, j)
+		if columns>>(j%64)&1 == 0 {
+			continue
 		}
-	}
-	if row == 0 {
-		for _, j := range d.columns {
+		if row == 0 {
 			t.setShare(0, share, j, t.total[j])
 		}
-	}
-	children := t.shape.levelsOf(row, t.rows[row].children)
-	t.gather(children)
-	for k, j := range d.columns {
-		t.setShare(row, oversold, j, t.divide(row, children, k))
-	}
-	for i, child := range children {
-		now := t.used(child, share)
-		for k, j := range d.columns {
-			if x := d.gotten[k*len(children)+i]; now[j] != x {
+		t.setShare(row, oversold, j, t.divide(row, children, j))
+		for i, child := range children {
+			if x := t.work.got[i]; t.used(child, share)[j] != x {
 				t.setShare(child, share, j, x)
 				t.stale.mark(t, child, j)
 				t.touch(child)
@@ -118,19 +108,13 @@ func (t *Tree) divideRow(row int32, columns uint64) {
 	}
 }
 
-// gather copies what children want and may have, column by column: amounts of one queue lie side
-// by side in the tree, and a division reads one amount of all queues. What they have a right to
-// lies like that in the shape.
-func (t *Tree) gather(children []int32) {
-	d, n := &t.work, len(children)
-	d.cans, d.gotten = resized(d.cans, n*len(d.columns)), resized(d.gotten, n*len(d.columns))
-	for i, child := range children {
-		limits, wants := t.term(child, limit), t.used(child, wanted)
-		at := i
-		for _, j := range d.columns {
-			d.cans[at] = min(limits[j], wants[j])
-			at += n
-		}
+// noteCan notes what a queue wants and may have of a column where divisions read it, and makes the
+// division among its siblings stale.
+func (t *Tree) noteCan(row int32, j int) {
+	if s := &t.shape; row > 0 && !s.isOld {
+		parent := t.rows[row].parent
+		s.cans[s.at[row]+j*s.n[parent]] = min(t.term(row, limit)[j], t.used(row, wanted)[j])
+		t.stale.mark(t, parent, j)
 	}
 }
 
@@ -142,18 +126,16 @@ func (t *Tree) setShare(row int32, part, j int, x int64) {
 	}
 }
 
-// division is the scratch memory of the divisions among the children of one parent.
+// division is the scratch memory of the division of a column among the children of one parent.
+// All lists are per child, by priority.
 type division struct {
-	columns []int
-
-	// Per column, and in it per child, by priority.
-	cans   []int64 // the most that it wants and may have
-	gotten []int64
-
-	// In the present column, per child: these, and what the shape has.
-	can, right, weight, got, priorities []int64
-	ranks                               []int32
-	promise                             []int64 // what each gets before anything is poured
+	can        []int64 // the most that each wants and may have; the shape's, as are the next four
+	right      []int64 // what it deserves, or is guaranteed
+	weight     []int64
+	priorities []int64
+	ranks      []int32
+	got        []int64
+	promise    []int64 // what each gets before anything is poured
 
 	items  []item
 	events []event
@@ -173,15 +155,15 @@ type item struct {
 // level is what a child was poured by: a level num/den and a weight.
 type level struct{ num, den, weight uint64 }
 
-// divide divides the column at place k of what a row gets. The parts are in d.got; it
-// returns what is promised beyond the amount.
-func (t *Tree) divide(row int32, children []int32, k int) (over int64) {
-	d, s, n, j := &t.work, &t.shape, len(children), t.work.columns[k]
+// divide divides a column of what a row gets. The parts are in d.got; it returns what is promised
+// beyond the amount.
+func (t *Tree) divide(row int32, children []int32, j int) (over int64) {
+	d, s, n := &t.work, &t.shape, len(children)
 	first, amount := int(s.first[row]), t.used(row, share)[j]
 	at := first*t.cols + j*n
-	d.can, d.got, d.right, d.weight = d.cans[k*n:][:n], d.gotten[k*n:][:n], s.rights[at:][:n], s.weights[at:][:n]
+	d.can, d.right, d.weight = s.cans[at:][:n], s.rights[at:][:n], s.weights[at:][:n]
 	d.ranks, d.priorities = s.ranks[first:][:n], s.priorities[first:][:n]
-	d.promise = resized(d.promise, n)
+	d.got, d.promise = resized(d.got, n), resized(d.promise, n)
 	if d.isTraced {
 		d.levels = resized(d.levels, n)
 		clear(d.levels)

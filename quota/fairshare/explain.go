@@ -145,10 +145,8 @@ func (t *Tree) Explain(row, column int) Bound {
 	}
 	parent := t.rows[i].parent
 	children := t.shape.levelsOf(parent, t.rows[parent].children)
-	t.work.columns = append(t.work.columns[:0], column)
-	t.gather(children)
 	t.work.isTraced = true
-	over := t.divide(parent, children, 0)
+	over := t.divide(parent, children, column)
 	t.work.isTraced = false
 	// Nothing was left for this queue if one of higher priority got more than its promise, even
 	// one unit: a level is poured until its queues are full, before the next gets any.

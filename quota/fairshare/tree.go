@@ -625,11 +625,14 @@ type shape struct {
 	levels   []int32 // the same by priority, high to low, then rank
 	first    []int32 // per row: where its children begin
 
-	// Of levels, side by side for a division: the rank among all; and for each parent, column by
-	// column, what its children deserve or, by weight, are guaranteed, and their weights.
-	ranks           []int32
-	priorities      []int64
-	rights, weights []int64
+	// What divisions read lies side by side, as in levels: the rank among all, the priority, and
+	// for each parent, column by column, what its children want and may have, what they deserve
+	// or, by weight, are guaranteed, and their weights. In the tree a queue's amounts lie side by
+	// side, which suits all that runs along a path to the top.
+	ranks                 []int32
+	priorities            []int64
+	cans, rights, weights []int64
+	at, n                 []int // per row: where its column 0 lies in cans, and how many children it has
 
 	place []int32 // per row: which child of its parent it is, by rank
 	rank  []int32 // per row: its rank among all
@@ -705,18 +708,24 @@ func (t *Tree) tidy() {
 
 // lineUp copies what divisions read of the children of each parent.
 func (t *Tree) lineUp(levels []int32) {
-	s, right := &t.shape, deserved
+	s, n, right := &t.shape, len(levels)*t.cols, deserved
 	if t.options.ByWeight {
 		right = guarantee
 	}
 	s.ranks, s.priorities = resized(s.ranks, len(levels)), resized(s.priorities, len(levels))
-	s.rights, s.weights = resized(s.rights, len(levels)*t.cols), resized(s.weights, len(levels)*t.cols)
+	s.cans, s.rights, s.weights = resized(s.cans, n), resized(s.rights, n), resized(s.weights, n)
+	s.at, s.n = resized(s.at, len(t.rows)), resized(s.n, len(t.rows))
+	for i := range t.rows {
+		s.n[i] = int(t.rows[i].children)
+	}
 	for i, row := range levels {
 		s.ranks[i], s.priorities[i] = s.rank[row], t.rows[row].priority
 		parent := t.rows[row].parent
-		first, n := int(s.first[parent]), int(t.rows[parent].children)
+		first := int(s.first[parent])
+		s.at[row] = first*t.cols + i - first
 		for j := range t.cols {
-			at := first*t.cols + j*n + i - first
+			at := s.at[row] + j*s.n[parent]
+			s.cans[at] = min(t.term(row, limit)[j], t.used(row, wanted)[j])
 			s.rights[at], s.weights[at] = t.term(row, right)[j], t.term(row, weight)[j]
 		}
 	}

@@ -111,14 +111,20 @@ func (t *Tree) restore(row int32) {
 	now, before := t.usage[int(row)*n:][:n], l.amounts[len(l.amounts)-n:]
 	differs := func(part, j int) bool { return now[part*t.cols+j] != before[part*t.cols+j] }
 	for j := range t.cols {
-		if differs(wanted, j) || differs(share, j) {
+		wants, shares, promises := differs(wanted, j), differs(share, j), differs(oversold, j)
+		for part := range usageParts {
+			now[part*t.cols+j] = before[part*t.cols+j]
+		}
+		if wants {
+			t.noteCan(row, j)
+		}
+		if shares {
 			t.stale.mark(t, parent, j)
 		}
-		if differs(share, j) || differs(oversold, j) {
+		if shares || promises {
 			t.stale.mark(t, row, j)
 		}
 	}
-	copy(now, before)
 	l.amounts = l.amounts[:len(l.amounts)-n]
 	t.touch(row)
 }

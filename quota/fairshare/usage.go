@@ -195,7 +195,7 @@ func (t *Tree) addUp(row int32, j int, a, n, w int64) {
 		*hasW += w
 		// Only what a queue wants within its limit counts in the division.
 		if bound != min(*hasW, l) {
-			t.stale.mark(t, t.rows[row].parent, j)
+			t.noteCan(row, j)
 		}
 		w = counted(*hasW, *hasA, l) - before
 	}
