@@ -8,10 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestExplainFacts is T28.
+// TestExplainFacts is T28, with a resource that is excluded.
 func TestExplainFacts(t *testing.T) {
 	q := resource.MustParse
-	got := compile(t, rules(seven), Options{}).Explain(list("M1 2, M2 1, memory 100M, cpu 1"))
+	c := rules(seven)
+	c.ExcludeResourcePrefixes = []string{"vendor.example/"}
+	got := compile(t, c, Options{}).Explain(list("M1 2, M2 1, memory 100M, cpu 1, vendor.example/x 1"))
 	want := &Explanation{
 		Results: []Result{
 			{Name: "cpu", Total: q("1"), Retained: q("1")},
@@ -27,6 +29,7 @@ func TestExplainFacts(t *testing.T) {
 			{Name: "memory", Total: q("100M"), Retained: q("100M")},
 		},
 		Replaced: []corev1.ResourceName{long("M1"), long("M2")},
+		Excluded: []corev1.ResourceName{"vendor.example/x"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

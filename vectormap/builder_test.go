@@ -403,3 +403,24 @@ func manyNames(n int) []string {
 	}
 	return all
 }
+
+// One Extend takes as many steps for a wide map as for a narrow one; what it copies
+// is in few pieces.
+func TestExtendAllocations(t *testing.T) {
+	all := func(opts func(...string) []Option) {
+		count := func(columns int) float64 {
+			m := must(t, manyNames(columns), opts(manyNames(columns)...)...)
+			return testing.AllocsPerRun(10, func() {
+				if _, err := m.Extend(names("new.io/new"), opts("new.io/new")...); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if few, many := count(10), count(1000); many > few+10 {
+			t.Errorf("%v allocations for 10 columns, %v for 1,000", few, many)
+		}
+	}
+	all(func(...string) []Option { return nil })
+	all(func(names ...string) []Option { return []Option{Milli(names...)} })
+	all(func(names ...string) []Option { return []Option{Literal(UnitByte, names...)} })
+}

@@ -326,7 +326,7 @@ func TestAllocateBadInput(t *testing.T) {
 
 // With FillMemory the missing one of ratio and bytes is compared and taken too.
 func TestAllocateFillMemory(t *testing.T) {
-	s := must(share.NewScorer(share.Config{FillMemory: true}))
+	s := testkit.Must(share.NewScorer(share.Config{FillMemory: true}))
 	devices := allocGPUs(100, 100)
 	devices[1].Total[share.GPUMemory], devices[1].Free[share.GPUMemory] = 16*allocGiB, 16*allocGiB
 	devices[0].Free[share.GPUMemory] = 2 * allocGiB // 25%, though the ratio says 100%

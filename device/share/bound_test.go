@@ -61,7 +61,7 @@ func checkRefused(t *testing.T, dst []int64, err error, target error, words ...s
 func TestScoreFacts(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		t.Run("S24", func(t *testing.T) {
-			b := must(share.NewScorer(share.Config{})).Bind(accountOf(t, ratioNodes([]int64{100, 100}, []int64{100, 50, 0}, nil, []int64{25})...))
+			b := testkit.Must(share.NewScorer(share.Config{})).Bind(accountOf(t, ratioNodes([]int64{100, 100}, []int64{100, 50, 0}, nil, []int64{25})...))
 			nodes, devices := untouchedScores(4), untouchedScores(6)
 			if err := b.Score(nodes, ratioNeeds(50, 2), nil); err != nil || !slices.Equal(nodes, []int64{50, 16, 0, 0}) {
 				t.Errorf("nodes: %v, %v", nodes, err)
@@ -81,7 +81,7 @@ func TestScoreFacts(t *testing.T) {
 			{"S8", share.Config{Type: share.MostAllocated}, 50},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				s := must(share.NewScorer(test.cfg))
+				s := testkit.Must(share.NewScorer(test.cfg))
 				dst := untouchedScores(1)
 				b := s.Bind(accountOf(t, ratioNodes(slices.Repeat([]int64{100}, 8))...))
 				if err := b.Score(dst, ratioNeeds(100, 4), nil); err != nil || dst[0] != test.want {
@@ -253,7 +253,7 @@ func FuzzScoreAll(f *testing.F) {
 func TestScoreLimits(t *testing.T) {
 	const limit = 1 << 53
 	cfg := share.Config{Resources: []share.ResourceSpec{{Name: share.GPUMemory.String(), Weight: 3}}}
-	scorer := must(share.NewScorer(cfg))
+	scorer := testkit.Must(share.NewScorer(cfg))
 	memory := func(total, free int64) share.State {
 		return share.State{Kind: device.KindGPU, Total: share.Amounts{share.GPUMemory: total}, Free: share.Amounts{share.GPUMemory: free}}
 	}
@@ -296,7 +296,7 @@ func TestScoreLimits(t *testing.T) {
 
 // TestScoreOperands refuses operands that don't match, before anything is written.
 func TestScoreOperands(t *testing.T) {
-	b := must(share.NewScorer(share.Config{})).Bind(accountOf(t, ratioNodes([]int64{1, 2}, []int64{3})...))
+	b := testkit.Must(share.NewScorer(share.Config{})).Bind(accountOf(t, ratioNodes([]int64{1, 2}, []int64{3})...))
 	bad := func(change func(*share.Requirement)) []share.Requirement {
 		needs := ratioNeeds(1, 1)
 		change(&needs[0])
@@ -351,7 +351,7 @@ func TestFit(t *testing.T) {
 	for _, fill := range []bool{false, true} {
 		cfg := share.KoordinatorDefaults()
 		cfg.FillMemory = fill
-		scorer := must(share.NewScorer(cfg))
+		scorer := testkit.Must(share.NewScorer(cfg))
 		for range 300 {
 			nodes := make([][]share.State, 1+r.IntN(20))
 			for k := range nodes {

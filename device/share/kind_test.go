@@ -7,6 +7,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -14,7 +15,7 @@ import (
 // TestUnknownKind: a kind that no device has is an error wherever it is named.
 // Otherwise there would be no device of it for ever.
 func TestUnknownKind(t *testing.T) {
-	s := must(share.NewScorer(share.Config{}))
+	s := testkit.Must(share.NewScorer(share.Config{}))
 	one := share.Amounts{share.GPUMemoryRatio: 10}
 	good := share.State{Kind: device.KindGPU, Total: share.Amounts{share.GPUMemoryRatio: 100}, Free: share.Amounts{share.GPUMemoryRatio: 100}}
 	account := accountOf(t, []share.State{good})

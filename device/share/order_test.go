@@ -6,6 +6,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // orderNICs are NICs of these minors, in this order. By LeastAllocated and with
@@ -30,7 +31,7 @@ func chosenOrder(e *share.AllocationExplanation) []int32 {
 
 func orderScorer(t *testing.T) *share.Scorer {
 	t.Helper()
-	return must(share.NewScorer(share.Config{Resources: []share.ResourceSpec{{Name: share.RDMA.String(), Weight: 1}}}))
+	return testkit.Must(share.NewScorer(share.Config{Resources: []share.ResourceSpec{{Name: share.RDMA.String(), Weight: 1}}}))
 }
 
 // TestOrder: preferred devices first, then by score, then by minor.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -12,7 +13,7 @@ import (
 // TestErrorTexts: an error names the field, the value, its unit, and what would be
 // right.
 func TestErrorTexts(t *testing.T) {
-	scorer := must(share.NewScorer(share.Config{}))
+	scorer := testkit.Must(share.NewScorer(share.Config{}))
 	devices := []share.State{{Kind: device.KindGPU, Total: share.Amounts{share.GPUMemoryRatio: 100}, Free: share.Amounts{share.GPUMemoryRatio: 100}}}
 	bound := scorer.Bind(accountOf(t, devices))
 	list := func(amounts string) corev1.ResourceList { return needList(amounts) }
@@ -32,11 +33,4 @@ func TestErrorTexts(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", c.err, c.want)
 		}
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
