@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -73,9 +74,7 @@ func BenchmarkBudgetsFilter(b *testing.B) {
 		s.budgets.Owners = append(s.budgets.Owners, int32(owner))
 	}
 	packer, overlay := new(gang.Packer), vector.NewOverlay(s.free)
-	if err := packer.Limit(s.budgets); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Check(packer.Limit(s.budgets))
 	filter := stopwatch.New(1, func(int) {
 		scenario, err := packer.Filter(nil, overlay, s.requests, nil, func(yield func(int, vector.ResourceVector) bool) {
 			for i, row := range s.rows {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // BenchmarkRatio measures what docs/benchmarks.md quotes. One iteration times
@@ -73,9 +74,7 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 			w.Sample()
 		}
 	}
-	if err := s.verify(); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Check(s.verify())
 
 	b.ReportMetric(0, "ns/op") // of all together, which means nothing
 	b.ReportMetric(ours.Best, "ns/call")

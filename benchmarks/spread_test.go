@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -55,9 +56,7 @@ func benchmarkSpread(b *testing.B, spread gang.Spread) {
 		requests.SetRow(i, member)
 	}
 	var packer gang.Packer
-	if err := packer.Spread(spread); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Check(packer.Spread(spread))
 	want := gang.Infeasibility{Reason: gang.InfeasibleSpread, Column: -1, Needed: spreadMembers, Available: 50}
 	ask := func() {
 		if why, _ := packer.Infeasible(free, requests, nil); why != want {
@@ -126,14 +125,10 @@ func BenchmarkSpreadProofRatio(b *testing.B) {
 	var proof gang.Proof
 	var packer gang.Packer
 	overlay := vector.NewOverlay(s.free)
-	if err := packer.Spread(spread); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Check(packer.Spread(spread))
 	prove := func() (impossible int) {
 		proof.Reset(s.free, s.requests, nil)
-		if err := proof.Spread(spread); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Check(proof.Spread(spread))
 		for i, row := range s.rows {
 			_ = proof.Release(row, s.amounts[i])
 			if _, infeasible := proof.Infeasible(); infeasible {

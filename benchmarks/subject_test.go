@@ -7,6 +7,7 @@ import (
 
 	"github.com/resvec/resvec/benchmarks/internal/roof"
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -159,9 +160,7 @@ func benchmark(b *testing.B, op operation) {
 					k = (k + 1) % s.variants
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(s.results), "ns/node")
-				if err := s.verify(); err != nil {
-					b.Fatal(err)
-				}
+				testkit.Check(s.verify())
 			})
 		}
 	}

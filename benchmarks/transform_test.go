@@ -9,6 +9,7 @@ import (
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -279,9 +280,7 @@ func transformRatio(b *testing.B, t *transformation, impl kernel.Impl, batch, li
 			w.Sample()
 		}
 	}
-	if err := t.verify(); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Check(t.verify())
 	n := float64(len(t.requests))
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(ours.Best/n, "ns/workload")

@@ -140,9 +140,7 @@ func TestSliceVersions(t *testing.T) {
 			Spec struct{ Devices []resourcev1beta1.BasicDevice }
 		}
 		for _, target := range []any{&b2, &b1, &devices} {
-			if err := json.Unmarshal(data, target); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(json.Unmarshal(data, target))
 		}
 		for i := range devices.Spec.Devices {
 			b1.Spec.Devices[i].Basic = &devices.Spec.Devices[i]

@@ -256,9 +256,7 @@ func (w *boundWorld) change(t testing.TB) {
 				t.Fatal(err)
 			}
 		default:
-			if err := w.nodes.Assume(w.IntN(n), w.pod()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(w.nodes.Assume(w.IntN(n), w.pod()))
 		}
 	}
 	if w.read != w.nodes {
@@ -565,9 +563,7 @@ func TestBoundErrors(t *testing.T) {
 		t.Errorf("a row that cannot hold the pod: %v", err)
 	}
 	wider := testkit.Must(w.m.Extend([]string{"example.com/more"}))
-	if err := wider.Widen(w.nodes); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(wider.Widen(w.nodes))
 	if err := strategy.Score(make([]float64, 3), vector.PodAmounts{}, nil); !errors.Is(err, vector.ErrSchema) {
 		t.Errorf("wider nodes: %v", err)
 	}
@@ -705,9 +701,7 @@ func TestBoundCaches(t *testing.T) {
 		if !ok {
 			t.Fatal("no row")
 		}
-		if err := nodes.Assume(row, pod); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(nodes.Assume(row, pod))
 		return rows - before
 	}
 	for i := range 200 {

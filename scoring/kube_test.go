@@ -106,9 +106,7 @@ func (n kubeNodes) check(t *testing.T, k *scoring.Kube, request vector.ResourceV
 			used, allocatable := n.used.Row(nil, row), n.allocatable.Row(nil, row)
 			one, err1 := k.Score(request, used, allocatable)
 			explanation, err2 := k.Explain(request, used, allocatable)
-			if err := errors.Join(err1, err2); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(errors.Join(err1, err2))
 			if w := want[row]; ints[row] != w || floats[row] != float64(w) || one != float64(w) || explanation.Total != float64(w) {
 				t.Errorf("row %d: batch %d and %v, row %v, explained %v, want %d",
 					row, ints[row], floats[row], one, explanation.Total, w)
@@ -458,9 +456,7 @@ func (w *kubeWorld) checkGolden(t *testing.T, r *rand.Rand) {
 		}
 		dst[row] = -1
 	}
-	if err := scoring.ScoreInts(w.k, dst, w.request, w.used, w.allocatable, mask); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(scoring.ScoreInts(w.k, dst, w.request, w.used, w.allocatable, mask))
 	for row, got := range dst {
 		if mask.Test(row) && got != want[row] || !mask.Test(row) && got != -1 {
 			t.Fatalf("masked row %d: got %d, want %d", row, got, want[row])

@@ -100,9 +100,7 @@ func TestKeyOfName(t *testing.T) {
 		for o, want := range map[Option]string{AllowUnknown: c.family, AllowUnknown | WildcardLiteral: c.literal} {
 			var r report
 			rules, _ := resolveFit(rulesOf(c.keys...), m, o, &r)
-			if err := r.err(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(r.err())
 			if got := keyAt(rules, i); got != want {
 				t.Errorf("%q, options %b: %s -> %q, want %q", c.keys, o, c.name, got, want)
 			}

@@ -103,9 +103,7 @@ func (w *boundWorld) comparePlace(t *testing.T, s *boundScorer, pods []vector.Po
 		amounts = slices.Concat(slices.Clone(w.nodes.Free().Elements()), w.nodes.Scored().Elements())
 		for i, row := range rows {
 			if row >= 0 {
-				if err := w.nodes.Forget(int(row), pods[i]); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(w.nodes.Forget(int(row), pods[i]))
 			}
 		}
 		for j := range before.Cols() {
@@ -218,9 +216,7 @@ func BenchmarkPlace(b *testing.B) {
 		takeBack := func(rows []int32) {
 			for i, row := range rows {
 				if row >= 0 {
-					if err := nodes.Forget(int(row), pods[i]); err != nil {
-						b.Fatal(err)
-					}
+					testkit.Check(nodes.Forget(int(row), pods[i]))
 				}
 			}
 		}
@@ -258,9 +254,7 @@ func TestPlaceAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(5, func() {
 		rows = bound.Place(rows, pods, nil, vector.TieLowest())
 		for i, row := range rows {
-			if err := nodes.Forget(int(row), pods[i]); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(nodes.Forget(int(row), pods[i]))
 		}
 	}); n != 0 && !testkit.RaceEnabled {
 		t.Errorf("%v allocations", n)

@@ -143,9 +143,7 @@ func (w *strategyWorld) check(t *testing.T, request strategyVec, rows *vector.Ma
 		for row := range dst {
 			dst[row] = -7
 		}
-		if err := scoring.ScoreBatch(c.scorer, dst, request, w.used, w.allocatable, rows); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(scoring.ScoreBatch(c.scorer, dst, request, w.used, w.allocatable, rows))
 		if row := testkit.Difference(dst, want); row >= 0 {
 			t.Fatalf("%s, row %d: got %v, want %v", c.name, row, dst[row], want[row])
 		}

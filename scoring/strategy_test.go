@@ -107,9 +107,7 @@ func strategyScores(t *testing.T, s scoring.Scorer, m *vectormap.ResourceVectorM
 	}
 	testkit.EachImpl(t, func(t *testing.T) {
 		dst := make([]float64, len(nodes))
-		if err := scoring.ScoreBatch(s, dst, request, used, allocatable, nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(scoring.ScoreBatch(s, dst, request, used, allocatable, nil))
 		if i := testkit.Difference(dst, scores); i >= 0 {
 			t.Errorf("%s: ScoreBatch gives %v, Score %v", pod, dst, scores)
 		}

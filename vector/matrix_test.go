@@ -393,9 +393,7 @@ func TestSetColumn(t *testing.T) {
 						t.Fatalf("row %d: %v, want %v", row, parts.At(row, 1), whole.At(row, 1))
 					}
 				}
-				if err := vector.Invariants(parts); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(vector.Invariants(parts))
 				a, b := make([]float64, rows), make([]float64, rows)
 				vector.NormalizedSum(a, parts, vec{1, 3, 7})
 				vector.NormalizedSum(b, whole, vec{1, 3, 7})

@@ -480,9 +480,7 @@ func TestNodesGenerations(t *testing.T) {
 	}
 	// An assumption outlives the old generation and not the new one.
 	pod := vector.PodAmounts{Requested: vec{2}}
-	if err := n.Assume(0, pod); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(n.Assume(0, pod))
 	if mustSet(t, n, "a", 0, a); n.Free().At(0, 0) != 1 {
 		t.Errorf("the old generation took the pod away: %v free", n.Free().At(0, 0))
 	}
@@ -537,9 +535,7 @@ func TestNodesChanged(t *testing.T) {
 				since[k] = append(since[k], log.Version())
 			}
 		}
-		if err := c.do(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(c.do())
 		n.Snapshot(&view)
 		free := slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.allocatable, c.requested))))
 		for k, x := range []*vector.Nodes{n, &view} {
@@ -698,9 +694,7 @@ func TestNodesKernels(t *testing.T) {
 			for what, m := range map[string]*vector.Matrix{"allocatable": n.Allocatable(), "requested": n.Requested(), "free": n.Free()} {
 				plain := vector.NewMatrix(none, 0, 0)
 				plain.CopyFrom(m)
-				if err := vector.Invariants(plain); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(vector.Invariants(plain))
 				var got, want vector.Mask
 				vector.Fit(&got, m, request)
 				vector.Fit(&want, plain, request)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -26,18 +27,12 @@ func TestOverlayMarksNest(t *testing.T) {
 	start := contents(src)
 
 	outer := o.Mark()
-	if err := o.SubFromRow(0, vec{4, 1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(o.SubFromRow(0, vec{4, 1}))
 	afterOuter := contents(m)
 	inner := o.Mark()
 	o.SetRow(1, vec{5})
-	if err := o.AddToRow(2, vec{1, -5}); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.AddToRow(1, vec{0.1, 0.2}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(o.AddToRow(2, vec{1, -5}))
+	testkit.Check(o.AddToRow(1, vec{0.1, 0.2}))
 	wantMatrix(t, "changed", m, [][]float64{{6, 0}, {5.1, 0.2}, {nan, inf}})
 	wantMatrix(t, "the source", src, start)
 	o.Rollback(inner)

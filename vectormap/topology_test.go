@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -40,9 +41,7 @@ func TestNewTopology(t *testing.T) {
 	}
 	domains := func() string {
 		var d gang.Domains
-		if err := top.Domains(&d, "rack"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(top.Domains(&d, "rack"))
 		return fmt.Sprint(d.Rows, d.Offsets)
 	}
 	if got := domains(); got != "[3 0 1] [0 1 2 3]" { // b1 and the empty rack, b1/r1, b2/r1

@@ -131,14 +131,10 @@ func (g *goldenAccount) change(t *testing.T, r *rand.Rand, a *share.Account) {
 	case k < 3 || len(*g) == 0:
 		devices := randomDevices(r)
 		*g = append(*g, devices)
-		if err := a.Set(a.Len(), devices); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(a.Set(a.Len(), devices))
 	case k < 6:
 		(*g)[node] = randomDevices(r)
-		if err := a.Set(node, (*g)[node]); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(a.Set(node, (*g)[node]))
 	case k == 6:
 		last := len(*g) - 1
 		(*g)[node] = (*g)[last]
@@ -155,9 +151,7 @@ func (g *goldenAccount) change(t *testing.T, r *rand.Rand, a *share.Account) {
 			amounts[i] = min(d.Total[i], max(d.Free[i], 0))
 		}
 		all := share.Allocation{Kind: d.Kind, Devices: []share.Allocated{{Minor: d.Minor, Amounts: amounts}}}
-		if err := a.Commit(node, all); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(a.Commit(node, all))
 		for i := range amounts {
 			d.Free[i] -= amounts[i]
 		}
@@ -205,9 +199,7 @@ func (g goldenAccount) check(t *testing.T, a *share.Account) {
 	// What fits depends on everything that is kept besides the amounts.
 	need := share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUCore: 30}, Count: 2}
 	var fits, without vector.Mask
-	if err := (*share.Scorer)(nil).Bind(a).Fit(&fits, []share.Requirement{need}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check((*share.Scorer)(nil).Bind(a).Fit(&fits, []share.Requirement{need}))
 	a.Without(&without, device.KindGPU)
 	for k, devices := range g {
 		n, gpus := 0, 0

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
 )
 
@@ -545,14 +546,10 @@ func checkSeek(t *testing.T, g, h *goldenAllocation, first, second share.Allocat
 func checkRoundTrips(t *testing.T, all []share.Allocation, devices []share.State) {
 	t.Helper()
 	node := slices.Clone(devices)
-	if err := commit(node, all...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(commit(node, all...))
 	one := slices.Clone(devices)
 	for _, a := range all {
-		if err := commit(one, a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(commit(one, a))
 	}
 	if diff := gocmp.Diff(one, node); diff != "" {
 		t.Fatalf("one by one and together: %s", diff)
@@ -605,9 +602,7 @@ func checkExplanation(t *testing.T, e *share.AllocationExplanation, err error, t
 func checkRoundTrip(t *testing.T, a share.Allocation, devices []share.State) {
 	t.Helper()
 	node := slices.Clone(devices)
-	if err := commit(node, a); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(commit(node, a))
 	for i := range node {
 		chosen := node[i].Kind == a.Kind && slices.Contains(a.Minors(), node[i].Minor)
 		for name, free := range node[i].Free {

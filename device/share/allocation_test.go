@@ -38,15 +38,11 @@ func TestGone(t *testing.T) {
 	var pods []share.Allocation
 	for range 2 {
 		pod := testkit.Must(bound.Allocate(0, whole))
-		if err := account.Commit(0, pod); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(account.Commit(0, pod))
 		pods = append(pods, pod)
 	}
 
-	if err := account.Set(0, node[:7]); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(account.Set(0, node[:7]))
 	if err := account.Commit(0, pods[0]); err != nil {
 		t.Error(err)
 	}

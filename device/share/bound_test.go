@@ -385,9 +385,7 @@ func TestFit(t *testing.T) {
 				needs = append(needs, share.Requirement{Kind: device.KindRDMA, Count: int64(r.IntN(3)), PerInstance: share.Amounts{share.RDMA: some(0, 1, 60)}})
 			}
 			var fits vector.Mask
-			if err := b.Fit(&fits, needs); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(b.Fit(&fits, needs))
 			for k := range nodes {
 				want := true
 				for _, need := range needs {
@@ -403,9 +401,7 @@ func TestFit(t *testing.T) {
 			testkit.TrimMask(some.Words(), len(nodes))
 			for _, rows := range []*vector.Mask{nil, some} {
 				scores := make([]int64, len(nodes))
-				if err := b.Score(scores, needs, &fits); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(b.Score(scores, needs, &fits))
 				if rows != nil {
 					fits.And(&fits, rows)
 				}

@@ -87,9 +87,7 @@ func (s *gpuStory) devices() []share.State {
 func (s *gpuStory) both(t *testing.T, change func(a *share.Account) error) {
 	t.Helper()
 	for _, a := range []*share.Account{&s.account, &s.plain} {
-		if err := change(a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(change(a))
 	}
 }
 
@@ -182,9 +180,7 @@ func (s *gpuStory) release(t *testing.T, k int) {
 	if err := s.account.Release(p.node, p.allocation); err != nil {
 		return // more would be free than there is, as the story has it
 	}
-	if err := s.plain.Release(p.node, p.allocation); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.plain.Release(p.node, p.allocation))
 	s.committed = slices.Delete(s.committed, k, k+1)
 	s.count(p.node, p.allocation, -1)
 }
@@ -278,9 +274,7 @@ func (s *gpuStory) check(t *testing.T, a *share.Account) {
 			var scores [2]float64Slice
 			for i, state := range []*gpu.State{got, fresh} {
 				scores[i] = make(float64Slice, nodes.Len())
-				if err := gpu.Bind(scorer, nodes, state).Score(scores[i], &req, nil); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(gpu.Bind(scorer, nodes, state).Score(scores[i], &req, nil))
 			}
 			if testkit.Difference(scores[0], scores[1]) >= 0 {
 				t.Fatalf("scores %v, want %v", scores[0], scores[1])
@@ -380,9 +374,7 @@ func TestMinors(t *testing.T) {
 		{{Kind: device.KindGPU, Minor: 3}},
 		{{Kind: device.KindGPU, Minor: 5}, {Kind: device.KindRDMA, Minor: 1}, {Kind: device.KindGPU, Minor: 2}},
 	} {
-		if err := account.Set(node, devices); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(account.Set(node, devices))
 	}
 	if got := account.Minors(nil, 1, []int32{1, 0}); !slices.Equal(got, []int32{2, 5}) {
 		t.Errorf("%v", got)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // accountOf returns an account of nodes.
@@ -11,9 +12,7 @@ func accountOf(t testing.TB, nodes ...[]share.State) *share.Account {
 	t.Helper()
 	var a share.Account
 	for k, devices := range nodes {
-		if err := a.Set(k, devices); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(a.Set(k, devices))
 	}
 	return &a
 }

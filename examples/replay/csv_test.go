@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 const (
@@ -157,9 +159,7 @@ func fuzzList[T comparable](
 	w := csv.NewWriter(&table)
 	fmt.Fprintln(&table, header)
 	for shape, count := range counts {
-		if err := w.Write(append(fields(shape), strconv.Itoa(count))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(w.Write(append(fields(shape), strconv.Itoa(count))))
 	}
 	w.Flush()
 	again, err := read("table.csv", strings.NewReader(table.String()))

@@ -104,9 +104,7 @@ func (s *placer) checkCapacity(t *testing.T, arrivals []int32, placements []plac
 			continue
 		}
 		kind := &s.kinds[arrivals[i]]
-		if err := used.AddToRow(row[p.node], kind.amounts); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(used.AddToRow(row[p.node], kind.amounts))
 		for _, d := range p.devices {
 			devices[row[p.node]][d] -= kind.gpu.Milli
 		}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the listings of exported names anew")
@@ -33,19 +35,13 @@ func TestAPI(t *testing.T) {
 		t.Fatalf("%d packages found only", len(exported))
 	}
 	if *update {
-		if err := os.RemoveAll(listings); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(listings, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.RemoveAll(listings))
+		testkit.Check(os.MkdirAll(listings, 0o755))
 	}
 	for folder, got := range exported {
 		file := listingOf(folder)
 		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(os.WriteFile(file, []byte(got), 0o644))
 			continue
 		}
 		want, err := os.ReadFile(file)
@@ -126,9 +122,7 @@ func declarationsOf(t *testing.T, files *token.FileSet, file *ast.File) (texts [
 	ast.FileExports(file)
 	show := func(node any) {
 		var text strings.Builder
-		if err := (&printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}).Fprint(&text, files, node); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check((&printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}).Fprint(&text, files, node))
 		// Blank lines are left where comments were; they part declarations here.
 		lines := slices.DeleteFunc(strings.Split(text.String(), "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 		texts = append(texts, strings.Join(lines, "\n"))

@@ -56,9 +56,7 @@ func TestOneFault(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		var root any
-		if err := json.Unmarshal([]byte(c.document), &root); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(json.Unmarshal([]byte(c.document), &root))
 		eachValue(root, func(x any) { root = x }, func(replace func(x any)) {
 			for _, other := range []string{`"x"`, `""`, "5", "-5", "1.5", "1e400", "1e-400", "1.00000000000000000000001", "true", "null", "[]", "[1]", "[null]"} {
 				replace(json.RawMessage(other))

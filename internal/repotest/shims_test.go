@@ -191,9 +191,7 @@ func TestShimKAI(t *testing.T) {
 					list[name] = *resource.NewQuantity(r.Int64N(4), resource.DecimalSI)
 				}
 			}
-			if err := k.AddResourceList(list); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(k.AddResourceList(list))
 			v := testkit.Must(k.NewResourceVectorFromResourceList(list))
 			lists, vectors = append(lists, list), append(vectors, v)
 		}
@@ -285,9 +283,7 @@ resources:
 sra: {enable: true, weight: 1, resources: nvidia.com/gpu}
 proportional: {enable: true, resources: nvidia.com/gpu, resourceProportion: {nvidia.com/gpu.cpu: 6, nvidia.com/gpu.memory: 1}}
 `)
-	if err := openSession(ssn, arguments, m); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(openSession(ssn, arguments, m))
 	task := func(amounts *volcanoResource, annotations map[string]string) *volcanoTask {
 		return &volcanoTask{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}, Resreq: amounts, NodeName: "gpu"}
 	}
@@ -312,13 +308,9 @@ proportional: {enable: true, resources: nvidia.com/gpu, resourceProportion: {nvi
 	if err := ssn.predicate(cpuTask, ssn.nodes[0]); err == nil {
 		t.Error("a node keeps 18 cores for three idle GPUs, and 16 would be left")
 	}
-	if err := ssn.allocate(gpuTask); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(ssn.allocate(gpuTask))
 	check("after another", cpuTask, map[string]float64{"gpu": 12.5, "cpu": 137.5})
-	if err := ssn.deallocate(gpuTask); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(ssn.deallocate(gpuTask))
 	check("taken back", cpuTask, map[string]float64{"gpu": 37.5, "cpu": 137.5})
 	if err := openSession(ssn, []byte("resources: [1]"), m); err == nil {
 		t.Error("bad arguments are no error")

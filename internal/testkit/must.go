@@ -7,3 +7,10 @@ func Must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// Check is [Must] of what has no value.
+func Check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -352,9 +352,7 @@ func TestBoundAllocs(t *testing.T) {
 				bound.LimitCache(bytes)
 				step := func() {
 					i++
-					if err := nodes.Assume(i%n, vector.PodAmounts{Requested: requests[i%4]}); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Check(nodes.Assume(i%n, vector.PodAmounts{Requested: requests[i%4]}))
 					mask.Set(i % n)
 					tie := vector.TieRank(rank)
 					switch i / 7 % 4 {

@@ -168,9 +168,7 @@ func (w *gpuWorld) check(t *testing.T, rows *vector.Mask) {
 		for _, g := range w.scorers(t) {
 			bound := gpu.Bind(g.scorer, nodes, w.gpus)
 			dst := slices.Repeat([]float64{untouched}, len(w.nodes)+3)
-			if err := bound.Score(dst, &q, rows); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(bound.Score(dst, &q, rows))
 			want := slices.Repeat([]float64{untouched}, len(dst))
 			feasible := make([]bool, len(dst))
 			for row, n := range w.nodes {
@@ -340,9 +338,7 @@ func (w *gpuStateWorld) place(t *testing.T, row int, req gpu.Request) []int32 {
 		return nil
 	}
 	p.devices = w.nodes[row].tightest(req)
-	if err := w.gpus.Place(row, &p.req, p.devices); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(w.gpus.Place(row, &p.req, p.devices))
 	w.nodes[row].place(p, 1)
 	w.placed = append(w.placed, p)
 	return []int32{int32(row)}

@@ -43,9 +43,7 @@ func TestFGDOfManyAlike(t *testing.T) {
 		{CPU: 16000, Count: 3, Milli: 1000},
 	} {
 		got := make([]float64, len(nodes))
-		if err := bound.Score(got, &req, nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(bound.Score(got, &req, nil))
 		for row := range nodes {
 			want, err := fgd.Score(&req, cpuLeft[row], nodes[row])
 			if err != nil || got[row] != want {

@@ -78,9 +78,7 @@ func testGPUCases(t *testing.T, name string, scorer *gpu.Scorer, req gpu.Request
 	}
 	bound := gpu.Bind(scorer, nodesOf(cpuLeft), gpu.NewState(nodes))
 	dst := make([]float64, len(cases))
-	if err := bound.Score(dst, &req, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(bound.Score(dst, &req, nil))
 	for row, c := range cases {
 		if dst[row] != c.want {
 			t.Errorf("%s, row %d: got %v, want %v", name, row, dst[row], c.want)

@@ -196,9 +196,7 @@ func TestOneNode(t *testing.T) {
 		if !slices.Equal(chosen, test.devices) {
 			t.Errorf("FGD of %+v: devices %v, want %v", test.req, chosen, test.devices)
 		}
-		if err := gpus.Place(0, &test.req, chosen); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(gpus.Place(0, &test.req, chosen))
 		if phi := typical.Phi(0, []float64{cpu[0] - test.req.CPU}, gpus); phi != test.phi {
 			t.Errorf("%+v: Phi after: got %v, want %v", test.req, phi, test.phi)
 		}
@@ -206,9 +204,7 @@ func TestOneNode(t *testing.T) {
 	// The other devices for the first pod.
 	gpus := gpu.NewState([]gpu.Node{node})
 	req := gpu.Request{CPU: 11900, Count: 1, Milli: 500}
-	if err := gpus.Place(0, &req, []int32{1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(gpus.Place(0, &req, []int32{1}))
 	if phi := typical.Phi(0, []float64{60000 - 11900}, gpus); phi != 10_647_300 {
 		t.Errorf("Phi on device 1: got %v", phi)
 	}

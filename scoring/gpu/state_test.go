@@ -150,24 +150,18 @@ func TestManyClasses(t *testing.T) {
 	req := gpu.Request{Count: 64, Milli: 1}
 	score := func() float64 {
 		x, row := []float64{0}, gpu.Node{Left: gpus.Devices(0), Pods: gpus.Pods(0)}
-		if err := gpu.Bind(clustering, nodesOf([]float64{0}), gpus).Score(x, &req, nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(gpu.Bind(clustering, nodesOf([]float64{0}), gpus).Score(x, &req, nil))
 		if y, err := clustering.Score(&req, 0, row); err != nil || y != x[0] {
 			t.Fatal(x, y, err)
 		}
 		return x[0]
 	}
 	before := score()
-	if err := gpus.Place(0, &req, list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(gpus.Place(0, &req, list))
 	if got := score(); got != 98 {
 		t.Errorf("with a pod: %v", got)
 	}
-	if err := gpus.Release(0, &req, list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(gpus.Release(0, &req, list))
 	if got := score(); got != before {
 		t.Errorf("the pod is gone: got %v, want %v", got, before)
 	}
@@ -363,13 +357,9 @@ func TestAllocs(t *testing.T) {
 		check("Phi", func() { dst[0] = typical.Phi(0, cpuLeft, gpus) })
 		buf = tightestFit(gpus, row, req, buf)
 		check("Place", func() {
-			if err := gpus.Place(row, &req, buf); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(gpus.Place(row, &req, buf))
 			clone.CopyFrom(gpus)
-			if err := gpus.Release(row, &req, buf); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(gpus.Release(row, &req, buf))
 		})
 	}
 }
@@ -391,9 +381,7 @@ func TestExplain(t *testing.T) {
 	for _, q := range w.requests {
 		for _, g := range w.scorers(t) {
 			bound, scores := gpu.Bind(g.scorer, nodesOf(w.cpuLeft), w.gpus), make([]float64, len(w.nodes))
-			if err := bound.Score(scores, &q, nil); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(bound.Score(scores, &q, nil))
 			for row, n := range w.nodes {
 				e := testkit.Must(bound.Explain(&q, row, nil))
 				if g.spread {
