@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
@@ -135,15 +134,11 @@ func TestAgreeSources(t *testing.T) {
 		{"unknown memory", goldenLabels(t), goldenSlice(t, func(int) sliceEdit { return without("memory") }), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, device.Agree(c.a, c.b)); diff != "" {
-				t.Error(diff)
-			}
+			wantEqual(t, "", c.want, device.Agree(c.a, c.b))
 			for i := range c.want {
 				c.want[i].A, c.want[i].B = c.want[i].B, c.want[i].A
 			}
-			if diff := cmp.Diff(c.want, device.Agree(c.b, c.a)); diff != "" {
-				t.Errorf("the other way round: %s", diff)
-			}
+			wantEqual(t, "the other way round", c.want, device.Agree(c.b, c.a))
 			for _, n := range []device.Node{c.a, c.b} {
 				if len(n.Problems) > 0 {
 					t.Errorf("problems %v", n.Problems)

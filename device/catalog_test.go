@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
@@ -33,9 +32,7 @@ func TestCatalog(t *testing.T) {
 		CPUMilli: 3500, MemoryBytes: 1<<30 + 1,
 		Cards: []device.CardTotal{{"A", 4000}, {"V100/mps-32g*1/4", 8000}},
 	}
-	if diff := cmp.Diff(wantTotals, c.Totals()); diff != "" {
-		t.Errorf("totals (-want +got)\n%s", diff)
-	}
+	wantEqual(t, "totals", wantTotals, c.Totals())
 	if got := c.Cards(); !slices.Equal(got, []string{"A", "V100/mps-32g*1/4"}) {
 		t.Errorf("cards %q", got)
 	}
@@ -90,9 +87,7 @@ func TestCatalogAmbiguous(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	want := []device.CardTotal{{"A", math.MaxInt64}, {"B", 3000}, {"C", math.MaxInt64}}
-	if diff := cmp.Diff(want, c.Totals().Cards); diff != "" {
-		t.Errorf("totals at their end (-want +got)\n%s", diff)
-	}
+	wantEqual(t, "totals at their end", want, c.Totals().Cards)
 	if empty := new(device.Inventory).Catalog(); empty.Cards() != nil || empty.Totals().Cards != nil {
 		t.Error("cards of no node")
 	}

@@ -136,9 +136,7 @@ func TestLabelRow(t *testing.T) {
 			MemoryBytes: 32 * labelGiB, Replicas: 1, Start: -1, NUMANode: -1,
 		})
 	}
-	if diff := cmp.Diff(want, n); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	wantEqual(t, "", want, n)
 }
 
 // TestLabelNames: G0 and so on, and the names of time-slicing.
@@ -246,9 +244,7 @@ func TestLabelNodes(t *testing.T) {
 	}
 	values := testkit.Must(device.FromNodes(nodes, nil, device.LabelOptions{}))
 	other := testkit.Must(device.FromNodes(pointers, device.DefaultRules(), device.LabelOptions{}))
-	if diff := cmp.Diff(values, other); diff != "" {
-		t.Errorf("values and pointers\n%s", diff)
-	}
+	wantEqual(t, "values and pointers", values, other)
 	if pointers[0] != &nodes[0] || nodes[0].Name != "c" {
 		t.Error("the caller's list was reordered")
 	}
@@ -335,5 +331,13 @@ func TestReportUnlisted(t *testing.T) {
 		if diff := cmp.Diff(want, inv.Nodes[0].Problems); diff != "" {
 			t.Errorf("report %v: %s", report, diff)
 		}
+	}
+}
+
+// wantEqual reports where what a test got differs; what says of what.
+func wantEqual(t *testing.T, what string, want, got any, opts ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, opts...); diff != "" {
+		t.Errorf("%s (-want +got)\n%s", what, diff)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
@@ -71,9 +70,7 @@ func TestMergeDuplicates(t *testing.T) {
 		`c 1 ["bad-memory GPU-0"]`,
 		`d 1 ["bad-memory GPU-0"]`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", want, got)
 	if backing[2] != (device.Problem{}) {
 		t.Errorf("the source's list was written: %v", backing)
 	}
@@ -159,17 +156,13 @@ func TestAgree(t *testing.T) {
 		{"nothing", device.Node{}, device.Node{Name: "other", Problems: []device.Problem{{}}}, nil},
 	} {
 		t.Run(c.fact, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, device.Agree(c.a, c.b)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			wantEqual(t, "", c.want, device.Agree(c.a, c.b))
 			var back []device.Difference
 			for _, d := range c.want {
 				d.A, d.B = d.B, d.A
 				back = append(back, d)
 			}
-			if diff := cmp.Diff(back, device.Agree(c.b, c.a)); diff != "" {
-				t.Errorf("the other way (-want +got)\n%s", diff)
-			}
+			wantEqual(t, "the other way", back, device.Agree(c.b, c.a))
 		})
 	}
 }
@@ -182,9 +175,7 @@ func TestAgreeSharing(t *testing.T) {
 		{Field: "cards", Key: "V100", A: "2", B: "0"},
 		{Field: "cards", Key: "V100/mps-32g*1/4", A: "0", B: "8"},
 	}
-	if diff := cmp.Diff(want, device.Agree(plain, shared)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	wantEqual(t, "", want, device.Agree(plain, shared))
 	if got := want[0].String(); got != `V100: cards "2" and "0"` {
 		t.Error(got)
 	}

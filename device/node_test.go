@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -39,9 +38,7 @@ func TestNewNode(t *testing.T) {
 		Resources:           map[string]corev1.ResourceName{"V100": "nvidia.com/gpu", "K80": "x.com/gpu"},
 	}
 	n := device.NewNode("n", device.SourceNVML, given, names)
-	if diff := cmp.Diff(before, given); diff != "" {
-		t.Errorf("the devices given changed\n%s", diff)
-	}
+	wantEqual(t, "the devices given changed", before, given)
 	if n.Name != "n" || n.Source != device.SourceNVML {
 		t.Errorf("%q from %v", n.Name, n.Source)
 	}
@@ -53,9 +50,7 @@ func TestNewNode(t *testing.T) {
 		{Name: "U250", Count: 1},
 		{Name: "V100", Resource: "nvidia.com/gpu", Count: 3},
 	}
-	if diff := cmp.Diff(wantCards, n.Cards); diff != "" {
-		t.Errorf("cards (-want +got)\n%s", diff)
-	}
+	wantEqual(t, "cards", wantCards, n.Cards)
 	wantProblems := []string{
 		"duplicate-uuid gpu-3", "bad-memory gpu-4", "bad-memory gpu-5", "bad-memory GPU-6",
 		"unknown-type gpus-11", "unknown-type GPU-12", "bad-memory gpu-9", "missing-label gpu-10",

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -97,9 +96,7 @@ func TestSharedSlices(t *testing.T) {
 			facts("node a", `row m 1g.10gb@-1 of "GPU-0"`, "potential gpu-0-mig [{c memory 10737418240}]", "card "+sliceCard+"/mig-1g.10gb-mixed 1")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, listing(fromSlices(t, device.SliceOptions{}, c.slice))); diff != "" {
-				t.Error(diff)
-			}
+			wantEqual(t, "", c.want, listing(fromSlices(t, device.SliceOptions{}, c.slice)))
 		})
 	}
 }
@@ -154,12 +151,8 @@ func TestSliceVersions(t *testing.T) {
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
-	if diff := cmp.Diff(want, got1); diff != "" {
-		t.Errorf("v1beta1 (-v1 +v1beta1)\n%s", diff)
-	}
-	if diff := cmp.Diff(want, got2); diff != "" {
-		t.Errorf("v1beta2 (-v1 +v1beta2)\n%s", diff)
-	}
+	wantEqual(t, "v1beta1", want, got1)
+	wantEqual(t, "v1beta2", want, got2)
 	beta1[0].Spec.Devices[0].Basic = nil
 	if inv, err := device.FromResourceSlices(beta1, nil, device.SliceOptions{}); err != nil || !strings.Contains(listing(inv), "unknown-type gpu-0") {
 		t.Errorf("without basic: %v, %v", inv, err)

@@ -318,9 +318,7 @@ func TestFromResourceSlices(t *testing.T) {
 			"missing-label uuid", "missing-label "+slicePrefix+"numaNode", "missing-label "+slicePrefix+"pcieRoot")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, listing(fromSlices(t, device.SliceOptions{}, c.slices...))); diff != "" {
-				t.Error(diff)
-			}
+			wantEqual(t, "", c.want, listing(fromSlices(t, device.SliceOptions{}, c.slices...)))
 		})
 	}
 }
@@ -346,9 +344,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 		}},
 		Cards: []device.Card{{Name: sliceCard, Count: 1}, {Name: sliceCard + "/mig-3g.20gb-mixed", Count: 1}},
 	}}
-	if diff := cmp.Diff(want, inv.Nodes); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", want, inv.Nodes)
 
 	potential := sliceMIG("gpu-3-mig-0", "1g.10gb", text("parentUUID", "GPU-gpu-3"), consumes("gpu-3", "memory", "9856Mi"))
 	inv = fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, potential))
@@ -359,9 +355,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 			NUMANode: -1, Health: device.Healthy},
 		Counters: []device.Counter{{Set: "gpu-3", Name: "memory", Value: 10334765056}},
 	}}
-	if diff := cmp.Diff(partitions, inv.Nodes[0].Potential); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", partitions, inv.Nodes[0].Potential)
 }
 
 func TestFromResourceSlicesNumbers(t *testing.T) {
@@ -519,13 +513,9 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 		{Kind: "gpu", Name: "gpu-7", Vendor: "amd.com", Product: "AMD-Instinct-MI300X", UUID: "x", Minor: -1, MemoryBytes: 192 << 30, Replicas: 1, Start: -1, NUMANode: -1, PCIeRoot: "pci0000:00", Health: device.Healthy},
 		{Kind: "rdma", Name: "rdma1", Vendor: "mellanox.com", Product: "ConnectX-7", Minor: 1, Replicas: 1, Start: -1, NUMANode: 1, Health: device.Healthy},
 	}
-	if diff := cmp.Diff(want, inv.Nodes[0].Devices); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", want, inv.Nodes[0].Devices)
 	cards := []device.Card{{Name: "AMD-Instinct-MI300X", Resource: "amd.com/gpu", Count: 1}, {Name: "ConnectX-7", Count: 1}}
-	if diff := cmp.Diff(cards, inv.Nodes[0].Cards); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", cards, inv.Nodes[0].Cards)
 	codes := facts("unknown-type gpu-8", "unknown-type gpu-9")
 	if got := listing(&device.Inventory{Nodes: []device.Node{{Problems: inv.Nodes[0].Problems}}}); !strings.HasSuffix(got, codes) {
 		t.Errorf("problems: %s", got)
@@ -542,22 +532,16 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 		{Code: "unlisted", Key: "dra.net", Detail: "a driver that is not among those to read; slices: 2"},
 		{Code: "unlisted", Key: "gpu.nvidia.com", Detail: "a driver that is not among those to read; slices: 1"},
 	}
-	if diff := cmp.Diff(unlisted, inv.Problems); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", unlisted, inv.Problems)
 }
 
 func TestFromResourceSlicesAllowIncomplete(t *testing.T) {
 	list := []*resourcev1.ResourceSlice{sliceOf("a", 0, 1, 2, sliceGPU(0)), sliceOf("a", 0, 0, 1, sliceGPU(1))}
 	got := listing(fromSlices(t, device.SliceOptions{AllowIncomplete: true}, list...))
-	if diff := cmp.Diff(facts("node a", "row gpu-0", "card "+sliceCard+" 1", "stale-slice a", "incomplete-pool a"), got); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", facts("node a", "row gpu-0", "card "+sliceCard+" 1", "stale-slice a", "incomplete-pool a"), got)
 	// As an informer has them and as a list has them.
 	inv := testkit.Must(device.FromResourceSlices([]resourcev1.ResourceSlice{*list[0], *list[1]}, nil, device.SliceOptions{AllowIncomplete: true}))
-	if diff := cmp.Diff(got, listing(inv)); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", got, listing(inv))
 }
 
 // The order of slices, and of devices in them, says nothing.

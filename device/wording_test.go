@@ -88,9 +88,7 @@ func TestSliceProblemTexts(t *testing.T) {
 		{sliceMIG("m", "1g.5"), []string{`unparsed-profile m: attribute profile: "1g.5": must be a MIG profile such as 1g.5gb: ` + parseReason("1g.5")}},
 	} {
 		inv := fromSlices(t, device.SliceOptions{}, sliceOf("n", 0, 1, 1, c.device))
-		if diff := cmp.Diff(c.want, problemTexts(inv.Nodes[0].Problems)); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", c.device.Name, diff)
-		}
+		wantEqual(t, c.device.Name, c.want, problemTexts(inv.Nodes[0].Problems))
 	}
 }
 

@@ -3,8 +3,6 @@ package transform
 import (
 	"github.com/resvec/resvec/internal/testkit"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestCoefficientFacts is T26.
@@ -24,9 +22,7 @@ func TestCoefficientFacts(t *testing.T) {
 		got = append(got, row)
 	}
 	want := [][]float64{{1, 0, 0, 0, 0}, {0, 1, 0, 0, 0}, {0, 0, 5e9, 1e10, 2e10}, {0.001, 0, 10, 15, 30}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", want, got)
 	if r, c := l.Dims(); r != out.Len() || c != in.Len() {
 		t.Errorf("dimensions %d and %d", r, c)
 	}

@@ -40,9 +40,7 @@ func TestTupleFaults(t *testing.T) {
 		}
 	}
 	_, err := FromTuples([]Tuple{{Strategy: Retain}})
-	if diff := cmp.Diff([]string{required + "tuples[0].input", required + "tuples[0].output"}, faultsOf(err)); diff != "" {
-		t.Errorf("no names: %s", diff)
-	}
+	wantEqual(t, "no names", []string{required + "tuples[0].input", required + "tuples[0].output"}, faultsOf(err))
 	if c, err := FromTuples(nil); err != nil || len(c.Rules) != 0 {
 		t.Errorf("no tuples: %v, %v", c, err)
 	}
@@ -51,9 +49,7 @@ func TestTupleFaults(t *testing.T) {
 func TestTuples(t *testing.T) {
 	c := rules("memory Replace: EC 1Ki; cpu: CR 1, ACC 2")
 	got := testkit.Must(c.Tuples())
-	if diff := cmp.Diff(table("cpu ACC 2 Retain; cpu CR 1 Retain; memory EC 1Ki Replace"), got); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", table("cpu ACC 2 Retain; cpu CR 1 Retain; memory EC 1Ki Replace"), got)
 	if got[2].Quantity.Format != resource.BinarySI {
 		t.Error("the Format is lost")
 	}
@@ -74,9 +70,7 @@ func TestCompile(t *testing.T) {
 			tr.MultiplyBy("nvidia.com/gpumem"), tr.MultiplyBy("cpu"), tr.MultiplyBy("unknown"))
 	}
 	want := "[cpu nvidia.com/gpumem nvidia.com/mig-2g.10gb] [kueue.x-k8s.io/accelerator-memory kueue.x-k8s.io/credits quota.example.com/gpu-memory-overage] 4 Retain Replace Retain nvidia.com/gpu  \n"
-	if diff := cmp.Diff(want, state()); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", want, state())
 	for _, f := range []struct {
 		out, in string
 		want    string
@@ -89,9 +83,7 @@ func TestCompile(t *testing.T) {
 	config := tr.Config()
 	wantConfig := rules("cpu Retain: CR 1, ACC 2; nvidia.com/gpumem Replace x nvidia.com/gpu: OV 0; M2 Replace: CR 15")
 	wantConfig.ExcludeResourcePrefixes, wantConfig.QuotaCheckStrategy = []string{"a", "ab", "b", "b/c"}, BlockUndeclared
-	if diff := cmp.Diff(wantConfig, config, cmpopts.IgnoreUnexported(Config{})); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", wantConfig, config, cmpopts.IgnoreUnexported(Config{}))
 	// Whatever the callers do to theirs, it stays what it is.
 	for _, theirs := range []*Config{c, config} {
 		for _, r := range theirs.Rules {
@@ -103,9 +95,7 @@ func TestCompile(t *testing.T) {
 		theirs.ExcludeResourcePrefixes[0] = "changed"
 	}
 	tr.Inputs()[0], tr.Outputs()[0] = "changed", "changed"
-	if diff := cmp.Diff(want, state()); diff != "" {
-		t.Errorf("shared: %s", diff)
-	}
+	wantEqual(t, "shared", want, state())
 	if q, _ := tr.Factor(long("CR"), "cpu"); q.Value() != 1 || !tr.excluded("ab") || tr.excluded("changed") {
 		t.Error("factors or prefixes are shared")
 	}
@@ -141,9 +131,7 @@ func TestEqual(t *testing.T) {
 		t.Error("the zero value is not the identity")
 	}
 	in := list("cpu 1, a 5m")
-	if diff := cmp.Diff(in, new(Transformation).Apply(in)); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", in, new(Transformation).Apply(in))
 }
 
 func TestUnknownOptions(t *testing.T) {

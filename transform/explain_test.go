@@ -3,7 +3,6 @@ package transform
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -31,7 +30,5 @@ func TestExplainFacts(t *testing.T) {
 		Replaced: []corev1.ResourceName{long("M1"), long("M2")},
 		Excluded: []corev1.ResourceName{"vendor.example/x"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", want, got)
 }

@@ -90,9 +90,7 @@ func TestApplyFacts(t *testing.T) {
 	} {
 		tr := compile(t, rules(f.rules), Options{})
 		got := tr.Apply(list(f.request))
-		if diff := cmp.Diff(list(f.want), got); diff != "" {
-			t.Errorf("%s: %s", f.id, diff)
-		}
+		wantEqual(t, f.id, list(f.want), got)
 	}
 }
 
@@ -119,9 +117,7 @@ func TestChargeFacts(t *testing.T) {
 		for name, n := range f.want {
 			want[long(name)] = n
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", f.id, diff)
-		}
+		wantEqual(t, f.id, want, got)
 	}
 	for _, list := range []corev1.ResourceList{nil, list("cpu 1")} {
 		if _, err := Charge(list, -1); err == nil {
@@ -206,5 +202,13 @@ func TestChargeAmount(t *testing.T) {
 	}
 	if _, err := ChargeAmount("cpu", resource.MustParse("1"), -1); err == nil {
 		t.Error("a negative number of pods is charged")
+	}
+}
+
+// wantEqual reports where what a test got differs; what says of what.
+func wantEqual(t *testing.T, what string, want, got any, opts ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, opts...); diff != "" {
+		t.Errorf("%s (-want +got)\n%s", what, diff)
 	}
 }

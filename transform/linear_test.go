@@ -149,9 +149,7 @@ func TestOutMap(t *testing.T) {
 		}
 		tr, in := compile(t, cfg, Options{}), newMap(t, c.in, c.opts...)
 		out := testkit.Must(tr.OutMap(in))
-		if diff := cmp.Diff(c.want, out.String()); diff != "" {
-			t.Errorf("%s: %s", c.id, diff)
-		}
+		wantEqual(t, c.id, c.want, out.String())
 		if _, err := tr.Bind(in, out, BindOptions{Strict: true}); err != nil {
 			t.Errorf("%s: %v", c.id, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -74,9 +73,7 @@ func TestLintFacts(t *testing.T) {
 			known = append(known, long(name))
 		}
 		findings := compile(t, cfg, c.options).Lint(known)
-		if diff := cmp.Diff(strings.Fields(c.want), found(t, findings)); diff != "" {
-			t.Errorf("%s: %s", c.id, diff)
-		}
+		wantEqual(t, c.id, strings.Fields(c.want), found(t, findings))
 	}
 }
 
@@ -91,9 +88,7 @@ func TestLintCycles(t *testing.T) {
 		}
 	}
 	want := []string{"example.com/b: outputs lead back to example.com/b, example.com/d; none is transformed again"}
-	if diff := cmp.Diff(want, details); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", want, details)
 }
 
 // ring returns rules of which each produces the input of the next, the last that
@@ -169,9 +164,7 @@ func lintsFactor(t *testing.T) func(factor, code, detail string) {
 			if code != "" {
 				want = []Finding{{code, Warning, "example.com/a", "example.com/b", detail}}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: %s", factor, diff)
-			}
+			wantEqual(t, factor, want, got)
 		}
 	}
 }

@@ -239,9 +239,7 @@ func TestEncodeText(t *testing.T) {
       example.com/credits: 500m
     strategy: Replace
 `
-	if diff := cmp.Diff(want, string(data)); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "", want, string(data))
 	for _, q := range []resource.Quantity{
 		*resource.NewDecimalQuantity(*inf.NewDec(1, 10), resource.DecimalSI), // 0.1n
 		*resource.NewMilliQuantity(500, resource.BinarySI),

@@ -39,9 +39,7 @@ func TestRoundUpFacts(t *testing.T) {
 		if err != nil || template != c.template {
 			t.Errorf("%s: template %q, error %v", c.request, template, err)
 		}
-		if diff := cmp.Diff(list(c.want), got); diff != "" {
-			t.Errorf("%s: %s", c.request, diff)
-		}
+		wantEqual(t, c.request, list(c.want), got)
 		if diff := cmp.Diff(list(c.request), in); diff != "" {
 			t.Errorf("%s: the request was changed: %s", c.request, diff)
 		}
