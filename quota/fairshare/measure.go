@@ -118,21 +118,20 @@ func (r Ratio) or(s Ratio) Ratio {
 // x/0 is infinite, and 0/0 is 0.
 func (t *Tree) Measure(row int) Ratio {
 	t.tidy()
-	return t.measure(t.checked(row), nil)
+	return t.measure(t.checked(row))
 }
 
-// measure is Measure with more allocated; of Kueue's use borrowing.
-func (t *Tree) measure(row int32, more []int64) Ratio {
+func (t *Tree) measure(row int32) Ratio {
 	switch t.options.Rules {
 	case KAI:
-		return t.kaiShare(row, more)
+		return t.kaiShare(row)
 	case Volcano:
 		most, _ := t.volcanoShare(row)
 		return most
 	case Kueue:
-		return t.borrowing(row, row, more, 1)
+		return t.borrowing(row, row, nil, 1)
 	}
-	return t.saturation(row, more, 1)
+	return t.saturation(row, nil, 1)
 }
 
 // saturation returns the greatest allocated/share, with sign times more allocated.
@@ -164,24 +163,21 @@ func (t *Tree) entitledTo(row int32, j int) int64 {
 	return min(l, max(d, t.used(row, share)[j]))
 }
 
-// kaiShare returns the greatest allocated/entitled, with more allocated.
-func (t *Tree) kaiShare(row int32, more []int64) (most Ratio) {
+// kaiPart returns a/e for what a queue has and is entitled to in a column.
+func (t *Tree) kaiPart(a, e int64, j int) Ratio {
+	if e == unlimited {
+		e = t.total[j]
+	}
+	if e == 0 && a > 0 {
+		return Ratio{num: uint64(a) * 1000, den: 1} // below 2^64
+	}
+	return over(a, e)
+}
+
+// kaiShare returns the greatest allocated/entitled.
+func (t *Tree) kaiShare(row int32) (most Ratio) {
 	for j, a := range t.used(row, allocated) {
-		if more != nil {
-			a += more[j]
-		}
-		if a == 0 {
-			continue // that is 0, whatever it is entitled to
-		}
-		e := t.entitledTo(row, j)
-		if e == unlimited {
-			e = t.total[j]
-		}
-		if e == 0 {
-			most = most.or(Ratio{num: uint64(a) * 1000, den: 1}) // below 2^64
-			continue
-		}
-		most = most.or(over(a, e))
+		most = most.or(t.kaiPart(a, t.entitledTo(row, j), j))
 	}
 	return most
 }

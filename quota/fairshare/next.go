@@ -198,18 +198,23 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 	*k = key{rank: t.shape.rank[row]}
 	switch t.options.Rules {
 	case Leximin:
-		k.first, k.second = t.saturation(row, wants, 1), t.saturation(row, nil, 1)
+		gets := t.used(row, share)
+		for j, a := range t.used(row, allocated) {
+			k.first, k.second = k.first.or(over(a+wants[j], gets[j])), k.second.or(over(a, gets[j]))
+		}
 		k.last = ^t.rows[row].priority
 	case KAI:
 		// Who is above its share in every column waits; who stays within what it deserves, even
 		// with the job, goes first, before any priority.
 		isOver, isWithin := true, true
 		for j, a := range t.used(row, allocated) {
+			with, e := a+wants[j], t.entitledTo(row, j)
 			isOver = isOver && a > t.used(row, share)[j]
-			isWithin = isWithin && a+wants[j] <= t.term(row, deserved)[j]
-			if a+wants[j] > 0 && t.entitledTo(row, j) == 0 {
+			isWithin = isWithin && with <= t.term(row, deserved)[j]
+			if with > 0 && e == 0 {
 				k.unentitled = 1
 			}
+			k.first, k.second = k.first.or(t.kaiPart(with, e, j)), k.second.or(t.kaiPart(a, e, j))
 		}
 		if isOver {
 			k.class += 2
@@ -218,7 +223,6 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 			k.class++
 		}
 		k.priority = ^t.rows[row].priority
-		k.first, k.second = t.kaiShare(row, wants), t.kaiShare(row, nil)
 	case Volcano:
 		// The job doesn't count: only what queues have already.
 		k.priority = ^t.rows[row].priority

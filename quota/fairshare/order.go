@@ -130,7 +130,7 @@ func (c *Claim) place(leaf int32) {
 			if t.options.Rules == Kueue && o.isOn[row] {
 				o.measures[row] = t.borrowing(row, c.leaf, c.asks, 1)
 			} else {
-				o.measures[row] = t.measure(row, nil)
+				o.measures[row] = t.measure(row)
 			}
 		}
 		if entrant = t.play(o.rounds, row, entrant, c); entrant >= 0 {
