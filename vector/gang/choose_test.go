@@ -46,16 +46,13 @@ func (s *chooseStory) act() {
 		s.proof.Rollback(s.marks[at].mark)
 		s.gone = append(s.gone[:0], s.marks[at].gone...)
 		s.moves, s.marks = s.moves[:len(s.gone)], s.marks[:at+1]
-	case k < 5:
-		m := budgetMove{owner: r.IntN(s.budgets.Limits.Rows()+1) - 1, row: r.IntN(s.c.free.Rows()), amounts: s.vector(), returned: -1}
-		if m.apply(s.proof) == nil {
-			s.moves, s.gone = append(s.moves, m), append(s.gone, true)
-		}
+	case k < 4:
+		s.release()
 	default:
 		set := vector.NewMask(len(s.gone))
 		for i := range s.gone {
 			switch k {
-			case 5, 6:
+			case 4, 5, 6:
 				s.gone[i] = r.IntN(2) == 0
 			case 7, 8, 9:
 				s.gone[i] = s.gone[i] != (r.IntN(6) == 0)
@@ -67,6 +64,13 @@ func (s *chooseStory) act() {
 			}
 		}
 		s.proof.Choose(set)
+	}
+}
+
+func (s *chooseStory) release() {
+	m := budgetMove{owner: s.r.IntN(s.budgets.Limits.Rows()+1) - 1, row: s.r.IntN(s.c.free.Rows()), amounts: s.vector(), returned: -1}
+	if m.apply(s.proof) == nil {
+		s.moves, s.gone = append(s.moves, m), append(s.gone, true)
 	}
 }
 
@@ -124,6 +128,9 @@ func runChoose(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	}
 	s.start(proof)
 	s.marks = []choosePoint{{}}
+	for range r.IntN(12) {
+		s.release()
+	}
 	often := 1 + r.IntN(4)
 	for range steps {
 		s.act()

@@ -159,6 +159,13 @@ func runBudgetsWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	s.begin()
 	s.proof.Within(s.domains)
 	s.past = s.past[:1]
+	for range r.IntN(8) {
+		m := budgetMove{owner: r.IntN(s.budgets.Limits.Rows()), row: r.IntN(s.c.free.Rows()), amounts: s.vector(), returned: -1}
+		if m.apply(proof) == nil {
+			s.moves = append(s.moves, m)
+		}
+	}
+	s.past = append(s.past, budgetPoint{proof.Mark(), len(s.moves)})
 	often := 1 + r.IntN(4)
 	for range steps {
 		s.step()
@@ -302,6 +309,7 @@ func TestWithinMany(t *testing.T) {
 			mark := p.Mark()
 			for i, row := range c.victims.Rows {
 				_ = p.ReleaseOf(i%50, int(row), amounts[i])
+				p.Mark() // so that a row is taken back more than once
 				if why, _, _ := p.InfeasibleIn(); check != nil {
 					reasons[why.Reason]++
 				}
@@ -326,6 +334,53 @@ func TestWithinMany(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(1, func() { story(nil) }); n != 0 {
 			t.Errorf("identical %v: %v allocations", identical, n)
+		}
+	}
+}
+
+// TestWithinTaken: what a row had at the start comes back with a victim, after another pod
+// was placed there.
+func TestWithinTaken(t *testing.T) {
+	var p gang.Proof
+	p.Reset(matrixOf(1, vec{4}, vec{0}), matrixOf(1, vec{8}), nil)
+	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{2})}); err != nil {
+		t.Fatal(err)
+	}
+	p.Within(racksOf(2, 2))
+	for _, test := range []struct {
+		m         budgetMove
+		available float64
+	}{
+		{budgetMove{owner: 0, row: 1, amounts: vec{10}}, 4 + 2},
+		{budgetMove{owner: gone, row: 0, amounts: vec{3}}, 1 + 2},
+		{budgetMove{owner: 0, row: 0, amounts: vec{1}}, 2 + 2},
+		{budgetMove{owner: 0, row: 0, amounts: vec{9}}, 4 + 2},
+	} {
+		if err := test.m.apply(&p); err != nil {
+			t.Fatal(err)
+		}
+		if why, _, _ := p.InfeasibleIn(); why.Reason != gang.InfeasibleBudget || why.Available != test.available {
+			t.Errorf("%v: %+v, want %v", test.m, why, test.available)
+		}
+	}
+}
+
+// TestWithinClosest: of sets in which only budgets leave too little the one comes closest that
+// lacks the last column, then the one that has most of it.
+func TestWithinClosest(t *testing.T) {
+	var p gang.Proof
+	p.Reset(matrixOf(2, vec{3, 9}, vec{9, 2}, vec{9, 3}, vec{9, 3}), matrixOf(2, vec{9, 9}), nil)
+	if err := p.Limit(gang.Budgets{Limits: matrixOf(2, vec{1, 1})}); err != nil {
+		t.Fatal(err)
+	}
+	p.Within(racksOf(4, 1))
+	for i, want := range []string{"0 {budget 0 -1 9 4}", "1 {budget 1 -1 9 3}", "2 {budget 1 -1 9 4}", "2 {budget 1 -1 9 4}"} {
+		if err := p.ReleaseOf(0, i, vec{9, 9}); err != nil {
+			t.Fatal(err)
+		}
+		why, domain, infeasible := p.InfeasibleIn()
+		if got := fmt.Sprint(domain, why); !infeasible || got != want {
+			t.Errorf("%d: %s, want %s", i, got, want)
 		}
 	}
 }
