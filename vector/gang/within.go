@@ -107,7 +107,7 @@ func (w *within) begin(p *Proof) {
 
 // forget makes w know nothing of set d.
 func (w *within) forget(d int) {
-	w.unknown[d] = true
+	w.unknown[d], w.columns[d] = true, -1
 	w.progress.at[d].condition = int32(w.progress.bounds.conditions())
 	w.look[d/kernel.Block] |= 1 << (d % kernel.Block)
 }
@@ -123,7 +123,7 @@ func (w *within) release(p *Proof, row int, amounts vector.ResourceVector) error
 	w.begin(p)
 	for _, d := range w.sets.of(row) {
 		// After amounts were taken, what the row had at the start can come back.
-		if j := w.columns[d]; !w.unknown[d] && w.budgeted(p, int(d)) && at(p.overlay.Matrix(), row, int(j)) < at(&p.start, row, int(j)) {
+		if j := w.columns[d]; w.budgeted(p, int(d)) && at(p.overlay.Matrix(), row, int(j)) < at(&p.start, row, int(j)) {
 			w.forget(int(d))
 		}
 	}
@@ -131,7 +131,6 @@ func (w *within) release(p *Proof, row int, amounts vector.ResourceVector) error
 	if err := p.overlay.AddToRow(row, amounts); err != nil {
 		return err
 	}
-	w.progress.memoOf[row] = -1
 	w.progress.grew(row)
 	for _, d := range w.sets.of(row) {
 		w.move(int(d))
@@ -141,7 +140,7 @@ func (w *within) release(p *Proof, row int, amounts vector.ResourceVector) error
 
 // budgeted reports whether budgets are what set d waits for.
 func (w *within) budgeted(p *Proof, d int) bool {
-	return p.budget.on && w.progress.isOpen(d) && w.columns[d] >= 0 && int(w.columns[d]) < p.gang.cols
+	return w.columns[d] >= 0 && int(w.columns[d]) < p.gang.cols
 }
 
 // shrank forgets the sets of a row that may have lost something.
@@ -149,7 +148,6 @@ func (w *within) shrank(p *Proof, row int) {
 	if !w.begun {
 		return
 	}
-	w.progress.memoOf[row] = -1
 	for _, d := range w.sets.of(row) {
 		w.forget(int(d))
 	}
@@ -166,9 +164,6 @@ func (w *within) changedSince(p *Proof, version uint64) {
 		for d := range w.sets.n {
 			w.forget(d)
 		}
-		for r := range w.progress.memoOf {
-			w.progress.memoOf[r] = -1
-		}
 	}
 	for _, r := range rows {
 		w.shrank(p, int(r))
@@ -178,7 +173,7 @@ func (w *within) changedSince(p *Proof, version uint64) {
 // holds reports whether set d may hold the gang.
 func (w *within) holds(p *Proof, d int) bool {
 	if w.unknown[d] {
-		w.unknown[d], w.columns[d] = false, -1
+		w.unknown[d] = false
 		w.progress.at[d] = waiting{condition: int32(p.bounds.firstToFollow())}
 		w.progress.advance(d)
 		w.moved[d/kernel.Block] |= 1 << (d % kernel.Block)
@@ -284,7 +279,7 @@ func (w *within) released(p *Proof, owner, row int, amounts vector.ResourceVecto
 		b.save(i)
 		accounts := b.row(i)
 		j, was := -1, 0.0
-		if !w.unknown[d] && w.budgeted(p, int(d)) {
+		if w.budgeted(p, int(d)) {
 			j = int(w.columns[d])
 			was = b.counts(&accounts[j])
 		}
