@@ -635,14 +635,9 @@ func TestBoundPanics(t *testing.T) {
 		{"scoring: tie rule not given", func() { b.Best(vector.PodAmounts{}, nil, vector.Tie{}) }},
 		{"scoring: request longer than the map", func() { b.Best(vector.PodAmounts{Requested: make(strategyVec, 5)}, nil, tie) }},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("call %d: %v, want %s", i, got, c.want)
-				}
-			}()
-			c.f()
-		}()
+		if got := testkit.Recovered(c.f); got != c.want {
+			t.Errorf("call %d: %v, want %s", i, got, c.want)
+		}
 	}
 }
 

@@ -344,13 +344,8 @@ func TestNormalizePanics(t *testing.T) {
 		{"scoring: unknown normalization", func() { scoring.NormalizeScores([]float64{1}, nil, "x") }},
 		{"scoring: mask has more rows than there are scores", func() { scoring.NormalizeScores([]int64{1}, vector.NewMask(2), "") }},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != test.want {
-					t.Errorf("recovered %v, want %q", got, test.want)
-				}
-			}()
-			test.f()
-		}()
+		if got := testkit.Recovered(test.f); got != test.want {
+			t.Errorf("recovered %v, want %q", got, test.want)
+		}
 	}
 }

@@ -154,14 +154,9 @@ func TestPlaceOperands(t *testing.T) {
 			scoring.Bind(load, view).Place(nil, []vector.PodAmounts{{}}, nil, vector.TieLowest())
 		}},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("got panic %v, want %q", got, c.want)
-				}
-			}()
-			c.place()
-		}()
+		if got := testkit.Recovered(c.place); got != c.want {
+			t.Errorf("got panic %v, want %q", got, c.want)
+		}
 	}
 }
 

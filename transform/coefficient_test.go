@@ -55,11 +55,7 @@ func TestCoefficientMultipliers(t *testing.T) {
 
 func wantPanic(t *testing.T, want string, f func()) {
 	t.Helper()
-	defer func() {
-		t.Helper()
-		if got := recover(); got != want {
-			t.Errorf("recovered %v, want %q", got, want)
-		}
-	}()
-	f()
+	if got := testkit.Recovered(f); got != want {
+		t.Errorf("recovered %v, want %q", got, want)
+	}
 }

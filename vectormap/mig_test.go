@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -106,13 +107,8 @@ func TestTooLongVectorPanics(t *testing.T) {
 		"Explain":    func() { m.Explain(long, nil, nil) },
 		"Fractional": func() { m.Fractional(long) },
 	} {
-		func() {
-			defer func() {
-				if r := recover(); r != "vectormap: vector is longer than the map" {
-					t.Errorf("%s: %v", what, r)
-				}
-			}()
-			f()
-		}()
+		if r := testkit.Recovered(f); r != "vectormap: vector is longer than the map" {
+			t.Errorf("%s: %v", what, r)
+		}
 	}
 }

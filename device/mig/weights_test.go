@@ -91,10 +91,7 @@ func TestWeights(t *testing.T) {
 }
 
 func TestWeightsPanics(t *testing.T) {
-	defer func() {
-		if r := recover(); r != "mig: unknown weight rule" {
-			t.Errorf("panic: %v", r)
-		}
-	}()
-	mig.Weights(newMap(t, nil), 2, nil)
+	if got := testkit.Recovered(func() { mig.Weights(newMap(t, nil), 2, nil) }); got != "mig: unknown weight rule" {
+		t.Errorf("panic: %v", got)
+	}
 }

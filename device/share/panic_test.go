@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -34,14 +35,8 @@ func TestPanics(t *testing.T) {
 		"scope":                   {"share: unknown scope", func() { _, _ = b.Allocate(0, share.AllocRequest{Scope: 3}) }},
 		"joint":                   {"share: unknown joint", func() { _, _, _ = b.AllocateJoint(0, share.AllocRequest{}, share.AllocRequest{}, 3) }},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("%s: %v, not %q", name, got, c.want)
-				}
-			}()
-			c.call()
-			t.Errorf("%s: no panic", name)
-		}()
+		if got := testkit.Recovered(c.call); got != c.want {
+			t.Errorf("%s: %v, not %q", name, got, c.want)
+		}
 	}
 }

@@ -14,3 +14,10 @@ func Check(err error) {
 		panic(err)
 	}
 }
+
+// Recovered calls f and returns what it panics with.
+func Recovered(f func()) (value any) {
+	defer func() { value = recover() }()
+	f()
+	return nil
+}

@@ -26,14 +26,14 @@ func TestNewGPUStateClamps(t *testing.T) {
 
 func TestNewGPUStatePanics(t *testing.T) {
 	for _, pods := range [][]int32{{-1}, {0, 0, 1}} {
-		if got, want := recovered(func() { gpu.NewState([]gpu.Node{{Left: []float64{1000}, Pods: pods}}) }),
+		if got, want := testkit.Recovered(func() { gpu.NewState([]gpu.Node{{Left: []float64{1000}, Pods: pods}}) }),
 			"gpu: pods of a class that the node can't hold"; got != want {
 			t.Errorf("%v: got %v, want %v", pods, got, want)
 		}
 		gpus := gpu.NewState([]gpu.Node{{Left: []float64{500}}})
 		version := gpus.Version()
 		bad := gpu.Node{Left: []float64{1000}, Pods: pods}
-		if recovered(func() { gpus.AppendNode(bad) }) == nil || recovered(func() { gpus.SetNode(0, bad) }) == nil ||
+		if testkit.Recovered(func() { gpus.AppendNode(bad) }) == nil || testkit.Recovered(func() { gpus.SetNode(0, bad) }) == nil ||
 			gpus.Version() != version || gpus.Rows() != 1 || gpus.Total(0) != 500 {
 			t.Errorf("%v: a bad node changes the state", pods)
 		}
@@ -53,24 +53,17 @@ func TestNewGPUStatePanics(t *testing.T) {
 		"zero":     func() { new(gpu.State).Devices(0) },
 		"negative": func() { gpus.Release(-1, &gpu.Request{}, nil) },
 	} {
-		if got, want := recovered(f), "gpu: row out of range"; got != want {
+		if got, want := testkit.Recovered(f), "gpu: row out of range"; got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
 	for name, f := range map[string]func(){
 		"Phi": func() { gpuT3(t).Phi(0, nil, gpus) },
 	} {
-		if got, want := recovered(f), "gpu: operands have different numbers of rows"; got != want {
+		if got, want := testkit.Recovered(f), "gpu: operands have different numbers of rows"; got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
-}
-
-// recovered returns what f panics with.
-func recovered(f func()) (value any) {
-	defer func() { value = recover() }()
-	f()
-	return nil
 }
 
 // TestPlaceRefuses checks that a refusal names the device and changes nothing.
@@ -214,7 +207,7 @@ func TestErrors(t *testing.T) {
 					func() { bound.Fit(fit, &test.req, test.rows) },
 					func() { bound.Rejections(&test.req, test.rows) },
 				} {
-					if got, want := recovered(f), "gpu: nodes, state, mask and request of different sizes"; got != want {
+					if got, want := testkit.Recovered(f), "gpu: nodes, state, mask and request of different sizes"; got != want {
 						t.Errorf("%s, %s: got %v, want %v", g.name, test.name, got, want)
 					}
 				}
