@@ -6,7 +6,8 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// surveySets takes the rows of full sets out of the rows that fit.
+// surveySets takes the rows of full sets out of the rows that fit, so that no placement has to
+// ask. Sets fill up only where a member is put.
 func (p *Packer) surveySets(rows int) {
 	p.inSet = resized(p.inSet, p.spread.sets)
 	clear(p.inSet)
@@ -53,7 +54,8 @@ func (p *Packer) placesIn(free *vector.Matrix, d int) (places int64) {
 }
 
 // chooseEven is choose where no set may be skewed: a row of the set with the fewest pods that
-// has one. Rows in no set of the Spread come last.
+// has one. That fills the lowest sets first, which is what makes the answer exact: see
+// docs/proofs.md. Rows in no set of the Spread come last: they raise no set.
 func (p *Packer) chooseEven(k int32) int {
 	s := &p.spread
 	pods := func(set int) int64 { return s.runs(set) + int64(p.inSet[set]) }
@@ -67,7 +69,7 @@ func (p *Packer) chooseEven(k int32) int {
 			if r := p.rowIn(set, k); r >= 0 {
 				chosen, least = r, n
 			}
-			reposition(p.options.BestFit, cursor)
+			reposition(p.options.BestFit, cursor) // only the row that is taken turns the tie
 		}
 	}
 	for r := 0; chosen < 0 && s.given < s.sets && r < len(s.setOf); r++ {

@@ -54,7 +54,8 @@ func (p *Proof) Spread(s Spread) error {
 	return nil
 }
 
-// spread is a Spread over some rows. Then every row is in one set: the ones that are in no
+// spread is a Spread over some rows. It is a copy, because a caller may fill the same lists for
+// the next gang before this one is placed. Every row is in one set: the ones that are in no
 // Domains have one of their own, without a limit.
 type spread struct {
 	on      bool
@@ -102,7 +103,8 @@ func (s *spread) take(of Spread) error {
 	return nil
 }
 
-// check returns what is wrong with a Spread.
+// check returns what is wrong with a Spread. It comes before anything is kept: a Spread that is
+// refused leaves the old one whole.
 func (s *spread) check(of Spread) error {
 	if of.Most < 0 {
 		return spreadError("at most %d members in a set", of.Most)
@@ -142,7 +144,8 @@ func spreadError(format string, args ...any) error {
 	return fmt.Errorf("gang: spread: "+format+"%w", append(args, shapeFault{})...)
 }
 
-// over makes s a spread over so many rows.
+// over makes s a spread over so many rows, which only a question knows. Sets of Domains are
+// indexed once for a number of rows: most questions are about the same nodes as the last.
 func (s *spread) over(rows int) {
 	switch {
 	case !s.on:
@@ -242,7 +245,7 @@ func (s *spread) gain(set int, copies int64, onRow float64) float64 {
 // than its room, and none is skewed, if that is asked for. It stops counting when there are
 // enough.
 func (s *spread) places(free *vector.Matrix, selected []uint64, request vector.ResourceVector, enough int64, skew bool) int64 {
-	if !s.grouped && len(s.room) == 0 && !(skew && s.skew > 0) {
+	if !s.grouped && len(s.room) == 0 && !(skew && s.skew > 0) { // anti-affinity by node: the kernel's sum is enough
 		return copiesUpTo(free, selected, request, min(s.most, enough), enough)
 	}
 	return s.count(free, selected, request, enough, skew)
@@ -299,7 +302,9 @@ func (s *spread) taken(sums []int64, skew bool) (places int64) {
 	return places
 }
 
-// countLeader is [leading.count] where no set takes more than its room.
+// countLeader is [leading.count] where no set takes more than its room. A set that is full of
+// workers anyway loses nothing to the leader but its place, so the best row need not be the one
+// with the best gain.
 func (s *spread) countLeader(l *leading, free *vector.Matrix, selected []uint64) (places int64, gain float64) {
 	places, gain = s.count(free, selected, l.counter.request, l.workers, false), noLeader
 	eachRow(selected, free.Rows(), func(r int) bool {

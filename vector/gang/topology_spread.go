@@ -19,7 +19,7 @@ func (s *placing) takeSpread(of *spread) error {
 	if s.rowsApart() {
 		return nil
 	}
-	for l := len(s.t.levels) - 1; l >= 0; l-- {
+	for l := len(s.t.levels) - 1; l >= 0; l-- { // the finest, where a block of one rack is both
 		if s.levelApart(l) {
 			s.spreadLevel = l
 			return nil
@@ -28,7 +28,8 @@ func (s *placing) takeSpread(of *spread) error {
 	return topologyError("a spread over sets that are neither rows nor the domains of one level of %q", s.t.levels)
 }
 
-// rowsApart reports whether no set has two rows that are in a domain.
+// rowsApart reports whether no set has two rows that are in a domain. Such a set needs no level:
+// its row has fewer places.
 func (s *placing) rowsApart() bool {
 	of := s.spread
 	if !of.grouped {
@@ -109,7 +110,7 @@ func (s *placing) limit(d int32, level int) {
 		set = s.t.domains[set].parent
 	}
 	room := s.rooms[set]
-	if room == math.MaxInt64 {
+	if room == math.MaxInt64 { // sums with it would overflow
 		return
 	}
 	size := s.sizeFrom(level)
