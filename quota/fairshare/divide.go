@@ -24,7 +24,8 @@ func (t *Tree) Divide() {
 		s.clear() // only now: else shares that change here would count as stale the next time
 		return
 	}
-	// A share that changes makes the division below it stale, one level further down.
+	// A share that changes makes the division below it stale, one level further down. So all
+	// divisions of a level are done before the next, and each is done once.
 	for depth := 0; depth < len(s.rows); depth++ {
 		for _, row := range s.rows[depth] {
 			t.divideRow(row, s.columns[row])

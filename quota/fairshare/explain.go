@@ -167,7 +167,7 @@ func (t *Tree) Explain(row, column int) Bound {
 		b.Cause = ByWanted
 	case over > 0:
 		b.Cause, b.Oversold, b.Parent = ByOversold, float64(over), t.rows[parent].name
-	case b.Weight == 0:
+	case b.Weight == 0: // it would have a part of what is left, if it had a weight
 		b.Cause = ByZero
 	case t.options.ByWeight && b.Share == b.Deserved && !level.isAbove(t.term(i, guarantee)[column]):
 		b.Cause = ByGuarantee

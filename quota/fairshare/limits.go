@@ -99,7 +99,7 @@ func (c *Claim) countLoss(v Victim) int {
 	}
 	for j, x := range c.v {
 		sum := &l.amounts[(l.of[b]-1)*t.cols+j]
-		sum.all, sum.greatest = sum.all+x, max(sum.greatest, x)
+		sum.all, sum.greatest = min(sum.all+x, tooLarge), max(sum.greatest, x) // no queue has more
 	}
 	return l.of[b]
 }
@@ -142,6 +142,7 @@ func (c *Claim) most(x owner, j int, all int64, atEnd bool) int64 {
 		return unlimited
 	}
 	low, high := int64(-1), all
+	// What holds for a loss holds for every smaller one, so the last that holds can be bisected.
 	for high-low > 1 {
 		if middle := low + (high-low)/2; holds(middle) {
 			low = middle

@@ -53,7 +53,7 @@ func compareProducts(a, b, c, d, e, f uint64) int {
 
 // times returns 192 bits of a product.
 func times(hi, lo, x uint64) (top, mid, low uint64) {
-	carry, low := bits.Mul64(lo, x)
+	carry, low := bits.Mul64(lo, x) // as on paper, with digits of 64 bits
 	top, mid = bits.Mul64(hi, x)
 	mid, c := bits.Add64(mid, carry, 0)
 	return top + c, mid, low
@@ -297,6 +297,7 @@ func (t *Tree) chargeMore(row int32, j int, more int64) int64 {
 
 // chargedWith returns what a queue uses if a leaf, it or below it, had more.
 func (t *Tree) chargedWith(row, leaf int32, j int, more int64) int64 {
+	// Only the part of more that a queue can't keep to itself reaches its parent.
 	for ; leaf != row && more != 0; leaf = t.rows[leaf].parent {
 		u, k := t.used(leaf, charged)[j], t.shape.lends.keeps[int(leaf)*t.cols+j]
 		more = beyond(u+more, k) - beyond(u, k)

@@ -126,6 +126,7 @@ func (t *Tree) rankPath(row int32) {
 			return
 		}
 		parent := t.rows[row].parent
+		// Who had no job and has none changes nothing among its siblings.
 		if before >= 0 || b.best[row] >= 0 {
 			t.play(b.rounds, row, b.entrant(row), b)
 		}

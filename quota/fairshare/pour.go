@@ -46,6 +46,9 @@ func (d *division) fill(items []item, amount int64) {
 		}
 		events = append(events, event{x.hi, x.w, true})
 	}
+	// Each turn picks one of the events that are left, sums up to it, and keeps those on the side
+	// where the level must be. On average that halves them, so all turns together cost about three
+	// looks at each event, where sorting would cost the logarithm of their number.
 	last := event{0, 1, false} // the greatest level known to be not too high
 	random := uint64(1)
 	for len(events) > 0 {
@@ -88,7 +91,8 @@ func compare128(hi1, lo1, hi2, lo2 uint64) int {
 }
 
 // partition moves the events below the pivot's level to the front and those above it to the
-// back; those at it are events[low:high].
+// back; those at it are events[low:high]. Many queues have the same weight and wants, so that many
+// events are at one level: they are decided together.
 func partition(events []event, pivot event) (low, high int) {
 	high = len(events)
 	for i := 0; i < high; {
@@ -114,6 +118,7 @@ func (d *division) round(items []item, amount int64, num, den uint64) {
 	parts := d.parts[:0]
 	for i := range items {
 		x, got := &items[i], items[i].hi
+		// num/den*w, in 128 bits: num and w are below 2^63 each.
 		hi, lo := bits.Mul64(num, uint64(x.w))
 		if hi < den { // else it is 2^64 or more
 			if q, rest := bits.Div64(hi, lo, den); q < uint64(x.hi) {

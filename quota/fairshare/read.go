@@ -105,6 +105,8 @@ type readQueue struct {
 
 func (r *reader) object(o document.KubeObject) {
 	q := r.newQueue(o.Name)
+	// One text may have the kinds of all three projects. What is no queue is refused by its kind:
+	// to pass over a kind that is misspelled would leave out its queues without a word.
 	var read func(document.KubeObject, *readQueue)
 	switch {
 	case o.APIVersion == "scheduling.run.ai/v2" && o.Kind == "Queue":
@@ -256,6 +258,8 @@ func (r *reader) kueue(o document.KubeObject, q *readQueue) {
 	if w := sharing.Get("weight"); w.Kind() != document.Absent {
 		q.Weight = []float64{r.weight(w)}
 	}
+	// Each resource is in one group, and each flavor of the group has it. What the tree needs is the
+	// quota of each flavor; in which order flavors are tried is the host's matter.
 	covered := map[int]bool{}
 	for _, group := range o.Spec.Get("resourceGroups").Items() {
 		x := group.Item()
@@ -315,6 +319,7 @@ func (r *reader) flavor(x document.Fields, o document.KubeObject, q *readQueue, 
 			continue
 		}
 		covered[column] = true
+		// The tree would refuse the limit, and name a value that is nowhere in the text.
 		if sum := deserved + most; sum >= tooLarge && !math.IsInf(sum, 1) {
 			r.report.Fail(borrowing.Invalid("must be below 2^53 of what its column counts, with nominalQuota"))
 		}
@@ -431,6 +436,8 @@ func (r *reader) sorted() []NamedQueue {
 	for i := range order {
 		order[i] = i
 	}
+	// Objects without a time come first, as the oldest: kubectl prints one for all that are in a
+	// cluster, so these were written by hand.
 	slices.SortStableFunc(order, func(i, j int) int { return r.queues[i].created.Compare(r.queues[j].created) })
 	below := map[string][]int{}
 	for rank, i := range order {

@@ -491,6 +491,8 @@ func (t *Tree) parse(name string, q *Queue) error {
 			}
 		}
 	}
+	// A list of another length is no bad data but a mistake of the program, such as amounts in the
+	// place of weights: for amounts, missing columns have a default; for weights, none would be right.
 	if len(q.Weight) > 1 && len(q.Weight) != t.cols {
 		panic("fairshare: neither one weight nor one per column")
 	}
@@ -518,6 +520,8 @@ func thousandths(x float64) (int64, bool) {
 	if !(x >= 0 && x <= 1e6) {
 		return 0, false
 	}
+	// 0.1 is no multiple of 0.001 in binary, but it is the float64 nearest to one, as is whatever a
+	// text with three digits is read as. Dividing back finds exactly these.
 	n := math.RoundToEven(x * 1000)
 	return int64(n), n/1000 == x
 }
@@ -664,10 +668,11 @@ func (t *Tree) tidy() {
 		}
 	}
 	start := int32(0)
-	for i := range t.rows {
+	for i := range t.rows { // where the children of each will lie
 		s.first[i] = start
 		start += t.rows[i].children
 	}
+	// As cards are dealt: each row goes behind the last child that its parent got.
 	deal := func(list []int32) {
 		for _, row := range rows {
 			p := t.rows[row].parent

@@ -122,7 +122,7 @@ func (t *Tree) waitingJob(id int) int32 {
 // is free for another job then, as after Withdraw. To end the job, [Tree.Forget] it.
 func (t *Tree) Admit(id int) {
 	i := t.waitingJob(id)
-	is := t.line.jobs[i]
+	is := t.line.jobs[i] // a copy: change, below, may free the number
 	// What it wants and its sums stay what they are, so nothing can be too large.
 	for k, x := range t.request(i) {
 		if x == 0 {
@@ -226,7 +226,8 @@ func (t *Tree) drain(leaf int32) {
 	t.line.release()
 }
 
-// sooner reports whether a job of a leaf is served before another of it.
+// sooner reports whether a job of a leaf is served before another of it. No two jobs are equal, as
+// each has come at another time: the order doesn't depend on where in the heap they are.
 func (t *Tree) sooner(a, b int32) bool {
 	x, y := &t.line.jobs[a], &t.line.jobs[b]
 	if p, q := t.priorityOf(x), t.priorityOf(y); p != q {
