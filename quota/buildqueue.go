@@ -148,6 +148,7 @@ func parseCards(cards map[string]int64) ([]Item, []EntryError) {
 type queueBuilder struct {
 	m      *vectormap.ResourceVectorMap
 	of     *Queue
+	q      builtQueue
 	path   *field.Path
 	config *Config
 	texts  map[string]quotaText
@@ -162,8 +163,9 @@ const listCapability = "capability"
 
 func (b *queueBuilder) build() builtQueue {
 	b.noted, b.said = map[EntryError]bool{}, map[string]bool{}
-	q := builtQueue{Name: b.of.Name, Parent: b.of.Parent, Priority: b.of.Priority, State: b.of.State.known()}
+	b.q = builtQueue{Name: b.of.Name, Parent: b.of.Parent, Priority: b.of.Priority, State: b.of.State.known()}
 	b.checkCards()
+	q := &b.q
 	main := b.config.quotaKey()
 	var mentioned map[int]bool
 	var faults []EntryError
@@ -178,7 +180,7 @@ func (b *queueBuilder) build() builtQueue {
 	q.Guarantee, _, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.Keys.Guarantee, main))
 	q.Deserved, _, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.Keys.Deserved, main))
 	q.ignored = ignored(b.m, b.of.Capability)
-	return q
+	return b.q
 }
 
 // checkCards makes faults of what is wrong with Cards: these a caller lists, unlike an
@@ -188,7 +190,7 @@ func (b *queueBuilder) checkCards() {
 	for _, name := range sorted(b.of.Cards) {
 		path := at.Key(brief(name))
 		if badName(name) != nil {
-			b.faults.add(b.of.invalid(path, brief(name), "want the name of a card"), ErrBadName)
+			b.faults.add(b.q.invalid(path, brief(name), "want the name of a card"), ErrBadName)
 			continue
 		}
 		_, faults := parseCards(map[string]int64{name: b.of.Cards[name]})
@@ -196,9 +198,9 @@ func (b *queueBuilder) checkCards() {
 			switch {
 			case fault.IsNote():
 			case fault.Code == codeNegative:
-				b.faults.add(b.of.invalid(path, b.of.Cards[name], wantCount), ErrBadAmount)
+				b.faults.add(b.q.invalid(path, b.of.Cards[name], wantCount), ErrBadAmount)
 			default:
-				b.faults.add(b.of.invalid(path, brief(name), "%s", fault.detail()), ErrBadName)
+				b.faults.add(b.q.invalid(path, brief(name), "%s", fault.detail()), ErrBadName)
 			}
 		}
 	}
@@ -226,7 +228,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 	for _, name := range ignored(b.m, list) {
 		b.note(EntryError{Name: string(name), Code: codeIgnoredResource})
 		if badName(string(name)) != nil {
-			b.faults.add(b.of.invalid(b.path.Child(what).Key(brief(string(name))), brief(string(name)), "want the name of a resource"), ErrBadName)
+			b.faults.add(b.q.invalid(b.path.Child(what).Key(brief(string(name))), brief(string(name)), "want the name of a resource"), ErrBadName)
 		}
 	}
 	// Cpu and memory are capacities: rounded down, as the map rounds what nodes have.
@@ -289,7 +291,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 
 // fault adds an amount that no queue can have.
 func (b *queueBuilder) fault(what string, name corev1.ResourceName, q resource.Quantity, want string) {
-	b.faults.add(b.of.invalid(b.path.Child(what).Key(brief(string(name))), brief(quantity.Text(q)), "want %s", want), ErrBadAmount)
+	b.faults.add(b.q.invalid(b.path.Child(what).Key(brief(string(name))), brief(quantity.Text(q)), "want %s", want), ErrBadAmount)
 }
 
 // unlimited returns +Inf for a capability of at least an amount, which is more than a ledger

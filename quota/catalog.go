@@ -316,8 +316,14 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 	l.lost = append(l.lost, make([]int64, m.Len()-len(l.lost))...)
 	// Dimensions are only ever added, at the end: what the book has stays where it is.
 	l.book.Widen(m.Len())
+	// A quota that can't be read denies these cards, too, and says so to the queues below. To
+	// the others new cards change nothing.
+	unreadable := false
 	for _, q := range l.queues {
+		unreadable = unreadable || q.spec.unreadable != ""
 		q.spec.denyUnreadable(m)
 	}
-	l.inherit()
+	if unreadable {
+		l.inherit()
+	}
 }

@@ -169,12 +169,12 @@ type restorer struct {
 }
 
 // valueOf finds a value by its name in a snapshot.
-func valueOf[V ~uint8](names []string, name string) (V, error) {
+func valueOf(names []string, name string) (int, error) {
 	at := slices.Index(names, name)
 	if at < 0 {
 		return 0, fmt.Errorf("%q is none of %s", brief(name), some(names))
 	}
-	return V(at), nil
+	return at, nil
 }
 
 // known restores the cards that may be asked for. Their resources come from the text, since
@@ -252,7 +252,7 @@ func (r *restorer) queues() error {
 func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 	m := r.l.m
 	q = builtQueue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, ignored: s.Ignored, denied: map[int]string{}, unreadable: s.Unreadable}
-	state, err := valueOf[uint8](stateNames, s.State)
+	state, err := valueOf(stateNames, s.State)
 	if err != nil {
 		return q, fmt.Errorf("state: %w", err)
 	}
@@ -445,7 +445,7 @@ func (r *restorer) tasks() error {
 // task restores a charged task behind those of its job that are there already.
 func (r *restorer) task(s *snapshotTask) error {
 	l := r.l
-	state, err := valueOf[taskState](taskNames, s.State)
+	at, err := valueOf(taskNames, s.State)
 	switch {
 	case err != nil:
 		return fmt.Errorf("state: %w", err)
@@ -453,7 +453,7 @@ func (r *restorer) task(s *snapshotTask) error {
 		return errors.New("want an id, a job and a queue")
 	case l.tasks[s.ID] != nil || l.waiting[s.ID] != nil:
 		return errors.New("the id is there twice")
-	case state == taskPending:
+	case taskState(at) == taskPending:
 		return r.waitingTask(s)
 	}
 	j := l.jobs[s.Job]
@@ -470,7 +470,7 @@ func (r *restorer) task(s *snapshotTask) error {
 	case s.Covered.CPU > min(s.CPU, j.Held[dimCPU]) || s.Covered.Memory > min(s.Memory, j.Held[dimMemory]):
 		return fmt.Errorf("covered is more than the task is charged, or its job's min has left: cpu %d, memory %d", j.Held[dimCPU], j.Held[dimMemory])
 	}
-	t := newTask(s.ID, s.Job, &j.Job, s.Seq, state)
+	t := newTask(s.ID, s.Job, &j.Job, s.Seq, taskState(at))
 	t.CPU = book.Coverage{Amount: s.CPU, Covered: s.Covered.CPU}
 	t.Memory = book.Coverage{Amount: s.Memory, Covered: s.Covered.Memory}
 	for k := range s.Charges {

@@ -184,9 +184,6 @@ var (
 	taskNames    = []string{taskPending: "pending", taskCommitted: "committed", taskConfirmed: "confirmed"}
 )
 
-// noName is what values without a name share: no snapshot is restored with it.
-const noName = "invalid"
-
 // document returns the state of the ledger. It shares nothing that changes.
 func (l *Ledger) document() *snapshotDoc {
 	l.rlock()
@@ -343,7 +340,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.CPU.Covered, t.Memory.Covered},
 		CPU: t.CPU.Amount, ID: t.id, Job: t.job, Memory: t.Memory.Amount, Order: order, Queue: queueName(t.Job.Queue),
-		Seq: t.seq, State: nameOf(taskNames, t.state, noName),
+		Seq: t.seq, State: taskNames[t.state],
 	}
 	if t.site != nil {
 		doc.Node = t.site.node
@@ -363,7 +360,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 func (w *TaskRequest) doc() snapshotTask {
 	doc := snapshotTask{
 		Charges: make([]snapshotCharge, len(w.use.Items)), CPU: w.use.CPU, ID: w.id, Job: w.job, Memory: w.use.Memory, Queue: w.queue,
-		State: nameOf(taskNames, taskPending, noName),
+		State: taskNames[taskPending],
 	}
 	for i := range w.use.Items {
 		doc.Charges[i] = snapshotCharge{Key: keyOf(w.use.Items[i].Alts), Milli: w.use.Items[i].Amount, Output: isOutput(w.use.Items[i].Alts)}

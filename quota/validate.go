@@ -121,16 +121,8 @@ func (e *faultsError) Is(target error) bool {
 func pathOf(i int) *field.Path { return field.NewPath("queues").Index(i) }
 
 // invalid makes a fault of a queue. The detail begins with its name.
-func (q *Queue) invalid(path *field.Path, value any, format string, args ...any) *field.Error {
-	return invalid(q.Name, path, value, format, args...)
-}
-
 func (q *builtQueue) invalid(path *field.Path, value any, format string, args ...any) *field.Error {
-	return invalid(q.Name, path, value, format, args...)
-}
-
-func invalid(queue string, path *field.Path, value any, format string, args ...any) *field.Error {
-	return field.Invalid(path, value, fmt.Sprintf("queue %q: ", brief(queue))+fmt.Sprintf(format, args...))
+	return field.Invalid(path, value, fmt.Sprintf("queue %q: ", brief(q.Name))+fmt.Sprintf(format, args...))
 }
 
 // tree adds what is wrong with names and parents. A queue whose name is bad or there twice
