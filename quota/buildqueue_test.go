@@ -272,7 +272,8 @@ func second(q builtQueue, _ []EntryError, err error) builtQueue { return must(q,
 // TestUnreadableQuota: a quota that can't be read denies a parent's cards, also those that
 // come later, and after a restart.
 func TestUnreadableQuota(t *testing.T) {
-	l := must(New(Config{}, nil, []Queue{{Name: "org", Annotations: quotaOf(`{"A":4`)}, {Name: "q", Parent: "org", Cards: map[string]int64{"A": 1, "B": 1}}}))
+	cfg := Config{MissingUnlimited: true}
+	l := must(New(cfg, nil, []Queue{{Name: "org", Annotations: quotaOf(`{"A":4`)}, {Name: "q", Parent: "org", Cards: map[string]int64{"A": 1, "B": 1}}}))
 	for range 2 {
 		if _, err := l.Declare([]device.Card{{Name: "A"}, {Name: "B"}, {Name: "C"}}); err != nil {
 			t.Fatal(err)
@@ -281,11 +282,73 @@ func TestUnreadableQuota(t *testing.T) {
 		for _, card := range []string{"A", "B"} {
 			w.want(w.probe("q", card+":1"), "Scalar 0 of 0 at org")
 		}
+		w.want(w.probe("q", "cpu:1"), "yes")
 		status, _ := l.Queue("org")
 		if got := status.Usage("C").Capability; got != 0 {
 			t.Errorf("a later card is limited to %d", got)
 		}
-		l = must(Restore(Config{}, nil, l.Snapshot()))
+		l = must(Restore(cfg, nil, l.Snapshot()))
+	}
+}
+
+// TestEdgesOfAmounts: up to where an amount counts, what is rounded, and from where on there is
+// no limit or a fault.
+func TestEdgesOfAmounts(t *testing.T) {
+	const most = 1<<53 - 1
+	cfg := Config{Outputs: []corev1.ResourceName{"x"}, FailToZero: true, Keys: Keys{Deserved: "d"}}
+	for _, c := range []struct {
+		queue  Queue
+		want   int64 // the capability in what the queue is about; -1: a fault
+		deny   bool
+		faults string // with their values
+	}{
+		{Queue{Capability: list("x=0")}, 0, false, ""},
+		{Queue{Capability: list("x=1500m")}, 1, false, "x RoundedDown 1500m, which is 1 units"},
+		{Queue{Capability: list("x=-1m")}, -1, false, ""},
+		{Queue{Capability: list("x=9007199254740991")}, most, false, ""},
+		{Queue{Capability: list("x=9007199254740992")}, Unlimited, false, "x Unlimited 9007199254740992"},
+		{Queue{Deserved: list("x=9007199254740991")}, Unlimited, false, ""},
+		{Queue{Deserved: list("x=9007199254740992")}, -1, false, ""},
+		{Queue{Guarantee: list("x=-1")}, -1, false, ""},
+		{Queue{Capability: list("cpu=9007199254740991m")}, most, false, ""},
+		{Queue{Capability: list("cpu=9007199254740992m")}, -1, false, ""},
+		{Queue{Capability: list("cpu=9007199254741")}, Unlimited, false, "cpu Unlimited 9007199254741"},
+		{Queue{Capability: list("memory=9007199254740991")}, most, false, ""},
+		{Queue{Capability: list("memory=9007199254740992")}, Unlimited, false, "memory Unlimited 9007199254740992"},
+		{Queue{Annotations: quotaOf(`{"A":9007199254740}`)}, 9007199254740000, false, ""},
+		{Queue{Annotations: quotaOf(`{"A":9007199254741}`)}, Unlimited, false, "A Unlimited 9007199254741"},
+		{Queue{Annotations: quotaOf(`{"A":0}`)}, 0, false, ""},
+		{Queue{Annotations: quotaOf(`{"A":-7}`)}, 0, true, "A Negative -7"},
+		{Queue{Annotations: quotaOf(`{"A":-9223372036854775808}`)}, 0, true, "A Negative -9223372036854775 or beyond"},
+		{Queue{Annotations: map[string]string{QuotaAnnotation: `{"A":1}`, "d": `{"A":9007199254741}`}}, 1000, false, "A TooLarge 9007199254741"},
+	} {
+		c.queue.Name = "q"
+		m, built, notes, f := cfg.build(must(newMap(cfg.Outputs)), []Queue{c.queue})
+		var faults []string
+		for _, e := range notes[0] {
+			faults = append(faults, e.Name+" "+e.Code+" "+e.Value)
+		}
+		if got := strings.Join(faults, ", "); got != c.faults || (len(f.list) > 0) != (c.want < 0) {
+			t.Errorf("%+v: %s, %v", c.queue, got, f.list)
+		}
+		if c.want < 0 {
+			continue
+		}
+		name := "x"
+		for resource := range c.queue.Capability {
+			name = string(resource)
+		}
+		if c.queue.Annotations != nil {
+			name = "A"
+		}
+		status, _ := must(New(cfg, nil, []Queue{c.queue})).Queue("q")
+		if got := status.Usage(name).Capability; got != c.want {
+			t.Errorf("%+v: %d, want %d", c.queue, got, c.want)
+		}
+		dim, isCard := cardIndex(m, "A")
+		if isCard && (built[0].denied[dim] != "") != c.deny {
+			t.Errorf("%+v: denied %q", c.queue, built[0].denied)
+		}
 	}
 }
 
