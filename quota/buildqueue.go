@@ -243,7 +243,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			continue
 		}
 		part, err := b.m.CapacityVector(nil, corev1.ResourceList{name: quantity}, nil)
-		if err != nil || part[dim] >= float64(limitExact) {
+		if err != nil {
 			b.fault(what, name, quantity, wantPlain(dim))
 			continue
 		}
@@ -324,7 +324,7 @@ func (b *queueBuilder) note(e EntryError) {
 // it.
 func wholeBelow(q resource.Quantity) (int64, bool) {
 	q = quantity.Bounded(q)
-	if q.Sign() < 0 || q.CmpInt64(limitExact) >= 0 {
+	if q.Sign() < 0 || q.CmpInt64(limitExact) >= 0 { // Value is of what is small enough
 		return 0, false
 	}
 	whole := q.Value() // rounded up
