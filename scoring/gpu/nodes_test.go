@@ -157,3 +157,47 @@ func TestNodeOf(t *testing.T) {
 		}
 	}
 }
+
+// TestStateNodeAllocs lets nodes come and go for long: in the end there is
+// room.
+func TestStateNodeAllocs(t *testing.T) {
+	if testkit.RaceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	gpus := gpu.NewState(make([]gpu.Node, 100))
+	node := gpu.Node{Left: gpuDevices(8, 1000)}
+	if got := testing.AllocsPerRun(2000, func() {
+		gpus.RemoveRow(gpus.Rows() / 2)
+		row := gpus.AppendNode(node)
+		gpus.SetNode(row/2, node)
+		node.Left = node.Left[:1+row*7%8]
+	}); got != 0 {
+		t.Errorf("%v allocations", got)
+	}
+}
+
+// TestReleaseFractions gives back fractions of thousandths in another order
+// than they were taken in, which leaves sums that are not quite a whole device.
+func TestReleaseFractions(t *testing.T) {
+	r := testkit.Rand(7)
+	for range 2000 {
+		gpus := gpu.NewState([]gpu.Node{{Model: -1, Left: []float64{1000}}})
+		var pods []gpu.Request
+		for left := 1000.0; len(pods) < 3; {
+			milli := float64(1+r.IntN(3000)) / 10
+			if milli > left {
+				break
+			}
+			left -= milli
+			pods = append(pods, gpu.Request{Count: 1, Milli: milli})
+			testkit.Check(gpus.Place(0, &pods[len(pods)-1], []int32{0}))
+		}
+		r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+		for i := range pods {
+			testkit.Check(gpus.Release(0, &pods[i], []int32{0}))
+		}
+		if left := gpus.Devices(0)[0]; left < 1000-1e-9 || left > 1000 {
+			t.Fatalf("%v left", left)
+		}
+	}
+}
