@@ -29,7 +29,7 @@ type site struct {
 	room       int // of a domain: how many pods the set takes that it is, or is in; unlimited without one
 }
 
-const unlimited = 1 << 40
+const unlimited = 1 << 30
 
 // goldenTopology is a request without resources.
 type goldenTopology struct {
