@@ -232,15 +232,19 @@ func compare(w io.Writer, c *cluster, in *input, o *options) error {
 	}
 	other.tree.Divide()
 	fmt.Fprintf(w, "with %s\n", strings.Join(o.sets, ", "))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t, differs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), false
 	for _, row := range c.order {
 		name := c.tree.Name(row)
 		for _, k := range c.columns {
 			was, is := c.tree.Share(nil, row)[k], other.tree.Share(nil, other.row(name))[k]
 			if was != is {
+				differs = true
 				fmt.Fprintf(t, "  %s\t%s → %s of %s\t%s\n", name, c.m.Format(k, was), c.m.Format(k, is), c.m.Name(k), other.because(other.row(name), k))
 			}
 		}
+	}
+	if !differs {
+		fmt.Fprintln(t, "  all shares are the same")
 	}
 	return t.Flush()
 }

@@ -82,6 +82,14 @@ items:
 	}
 }
 
+// TestSameShares: a what-if that changes no share says so.
+func TestSameShares(t *testing.T) {
+	var out bytes.Buffer
+	if err := program([]string{"-jobs", "testdata/jobs.csv", "-set", "vision.weight=1"}, nil, &out); err != nil || !strings.HasSuffix(out.String(), "with vision.weight=1\n  all shares are the same\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // TestPage: names of others stand in the page as text.
 func TestPage(t *testing.T) {
 	folder := t.TempDir()
