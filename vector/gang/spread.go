@@ -26,6 +26,8 @@ type Spread struct {
 	// Running has for each set how many pods that count run there already; nil is none.
 	// Victims that count too are best left out: the answers are then about a cluster that
 	// they all have left, and what is proved there is true while some of them stay.
+	// Not so with Skew, where a pod that leaves a set lowers what the other sets take: there
+	// Running must be as it is when the gang is placed.
 	Running []int
 }
 
