@@ -33,11 +33,13 @@ func (p *Proof) Choose(set *vector.Mask) {
 		}
 		for differ := v.gone[w] ^ word; differ != 0; differ &= differ - 1 {
 			i := int32(w*kernel.Block + bits.TrailingZeros64(differ))
-			v.flips = append(v.flips, i)
 			v.changedRows.add(v.rows[i])
 			v.changedOwners.add(v.owners[i])
 		}
-		v.gone[w] = word
+		if word != v.gone[w] {
+			v.save(w)
+			v.gone[w] = word
+		}
 	}
 	for _, r := range v.changedRows.list {
 		v.row = p.start.Row(v.row, int(r))
@@ -97,8 +99,13 @@ type released struct {
 	amounts      []float64 // cols for each
 	cols         int
 	gone         []uint64 // those that are chosen
-	flips        []int32  // journal: the victims that were chosen, or no more
 	taken        int      // how often amounts were taken
+
+	// The journal has a word of gone as it was, once between two marks.
+	stage  uint64
+	saved  []uint64 // per word: the stage in which the journal got it last
+	words  []int32
+	former []uint64
 
 	// Of Choose.
 	grouped                    bool // all victims are in the groups
@@ -113,8 +120,12 @@ func (v *released) start(cols int) {
 	v.rollback(releasedMark{})
 }
 
-// add adds a victim, which is gone.
+// add adds a victim, which is gone. After amounts were taken nobody can choose, so that a Proof
+// that follows a cluster for days keeps no list of all that ever left it.
 func (v *released) add(owner, row int, amounts vector.ResourceVector) {
+	if v.taken > 0 {
+		return
+	}
 	i := len(v.rows)
 	v.rows, v.owners = append(v.rows, int32(row)), append(v.owners, int32(owner))
 	v.amounts = append(v.amounts, amounts...)
@@ -122,7 +133,7 @@ func (v *released) add(owner, row int, amounts vector.ResourceVector) {
 		v.amounts = append(v.amounts, 0)
 	}
 	if i%kernel.Block == 0 {
-		v.gone = append(v.gone, 0)
+		v.gone, v.saved = append(v.gone, 0), append(v.saved, 0)
 	}
 	v.gone[i/kernel.Block] |= 1 << (i % kernel.Block)
 	v.grouped = false
@@ -146,22 +157,35 @@ func (v *released) group(rows, owners int) {
 	v.changedOwners.resize(owners)
 }
 
-// releasedMark is a point in the history of released.
-type releasedMark struct{ victims, flips, taken int }
+// save journals a word of gone.
+func (v *released) save(w int) {
+	if v.saved[w] != v.stage {
+		v.saved[w] = v.stage
+		v.words, v.former = append(v.words, int32(w)), append(v.former, v.gone[w])
+	}
+}
 
-func (v *released) mark() releasedMark { return releasedMark{len(v.rows), len(v.flips), v.taken} }
+// releasedMark is a point in the history of released.
+type releasedMark struct{ victims, words, taken int }
+
+func (v *released) mark() releasedMark {
+	v.stage++ // a word that changes again is journalled again
+	return releasedMark{len(v.rows), len(v.words), v.taken}
+}
 
 func (v *released) rollback(mark releasedMark) {
-	for _, i := range v.flips[mark.flips:] {
-		v.gone[i/kernel.Block] ^= 1 << (i % kernel.Block)
+	for k := len(v.words) - 1; k >= mark.words; k-- {
+		v.gone[v.words[k]] = v.former[k]
 	}
+	v.words, v.former = v.words[:mark.words], v.former[:mark.words]
+	v.stage++
 	n := mark.victims
 	v.grouped = v.grouped && n == len(v.rows)
 	v.rows, v.owners, v.amounts = v.rows[:n], v.owners[:n], v.amounts[:n*v.cols]
-	if v.gone = v.gone[:wordsFor(n)]; n%kernel.Block != 0 {
-		v.gone[n/kernel.Block] &= 1<<(n%kernel.Block) - 1
+	if v.gone, v.saved = v.gone[:wordsFor(n)], v.saved[:wordsFor(n)]; n%kernel.Block != 0 {
+		v.gone[n/kernel.Block] &= 1<<(n%kernel.Block) - 1 // the others come after mark
 	}
-	v.flips, v.taken = v.flips[:mark.flips], mark.taken
+	v.taken = mark.taken
 }
 
 // groups are indices by their keys, those of one key in order.

@@ -195,9 +195,16 @@ func TestChoose(t *testing.T) {
 	if err := p.Take(0, vec{1}); err != nil {
 		t.Fatal(err)
 	}
-	wantPanic(t, "gang: a set of victims where amounts are taken", func() { p.Choose(vector.NewMask(0)) })
+	if err := p.Release(0, vec{1}); err != nil {
+		t.Fatal(err)
+	}
+	wantPanic(t, "gang: a set of victims where amounts are taken", func() { p.Choose(vector.NewMask(1)) })
 	p.Rollback(gang.Mark{})
-	p.Choose(vector.NewMask(0))
+	if err := p.Release(1, vec{5}); err != nil {
+		t.Fatal(err)
+	}
+	p.Choose(vector.NewMask(1))
+	wantMatrix(t, "none chosen", p.Matrix(), [][]float64{{2}, {0}})
 }
 
 func TestChooseAllocations(t *testing.T) {
