@@ -397,7 +397,8 @@ func (c *Config) ParseArguments(arguments map[string]any) error {
 }
 
 // ParseSchedulerConf is ParseArguments for a configuration of Volcano's scheduler, YAML or
-// JSON of at most 1 MiB, that has the plugin once. The rest is not checked.
+// JSON of at most 1 MiB, that has the plugin once. The rest is looked at for repeated keys
+// only.
 func (c *Config) ParseSchedulerConf(data []byte) error {
 	r := document.Report{Sorted: true}
 	unlimited := false

@@ -11,8 +11,8 @@ import (
 )
 
 // Reconcile makes the ledger agree with what an informer sees, without losing what it
-// hasn't seen yet, as one change. No limit refuses anything: what exceeds one is marked as
-// over.
+// hasn't seen yet, as one change; the same view again is none. No limit refuses anything:
+// what exceeds one is marked as over.
 //
 //   - An allocated task is charged on the cards that its node has. One that has ended or
 //     is in view.Deleted is released, and so is a confirmed one that the view doesn't

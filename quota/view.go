@@ -13,7 +13,8 @@ import (
 // jobs that aren't in Jobs stay as they are, with their tasks that aren't in Tasks or
 // Deleted. A job in Jobs comes with all of its tasks; one that has gone without, pending,
 // with their ids in Deleted. An allocated task in another queue than its job's takes the
-// job there.
+// job there. Of one that goes to another job list both jobs: it changes only the charges
+// of the old one.
 type View struct {
 	Partial bool     // it is of what an event is about
 	Jobs    []Job    // their tasks that name no job or no queue are the job's
