@@ -255,9 +255,6 @@ func (t *Tree) used(row int32, part int) []int64 {
 	return t.usage[(int(row)*usageParts+part)*t.cols:][:t.cols:t.cols]
 }
 
-// Cols returns the number of columns.
-func (t *Tree) Cols() int { return t.cols }
-
 // Len returns the number of queues, the top aside.
 func (t *Tree) Len() int { return len(t.names) - 1 }
 
