@@ -3,22 +3,12 @@ package scoring
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 type fieldErrors = field.ErrorList
-
-// repeated returns a format with the numbers below n.
-func repeated(format string, n int) string {
-	var text strings.Builder
-	for i := range n {
-		fmt.Fprintf(&text, format, i)
-	}
-	return text.String()
-}
 
 // TestRepeatedPaths: a key that is there twice has the path that other faults of
 // it have.

@@ -347,15 +347,6 @@ func vectorsOf(data []byte, n uint8) (a, b vec) {
 	return values[:cut], values[cut:]
 }
 
-// whole returns v with every element replaced by a whole number below 2^52.
-func whole(v vec) vec {
-	w := make(vec, len(v))
-	for i, x := range v {
-		w[i] = float64(int64(math.Float64bits(x)) >> 12)
-	}
-	return w
-}
-
 // operandsOf cuts the numbers in data into two matrices and a request.
 func operandsOf(data []byte, width uint8) *operands {
 	cols := int(width)%20 + 1
