@@ -18,6 +18,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	// No reasons: most callers ask again about the few that they want to know more of.
 	s.answer.Brief = true
 	dst.Reset(len(jobs))
+	l.counts.questions.Add(uint64(len(jobs)))
 	for i, r := range jobs {
 		q := l.queueOf(&r.queueAt, r.queue)
 		if book.MayReserve(&s.answer, q, &r.min, l.ownOf(r, q), &s.plan) {
@@ -38,6 +39,7 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	defer l.spare.Put(s)
 	s.answer.Brief = true
 	dst.Reset(len(tasks))
+	l.counts.questions.Add(uint64(len(tasks)))
 	for i, t := range tasks {
 		if l.mayCharge(s, t, nil); s.answer.OK() {
 			dst.Set(i)

@@ -21,6 +21,7 @@ func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 		return f, elsewhere(job.id, j, job.queue)
 	}
 	q := l.queueOf(&job.queueAt, job.queue)
+	l.counts.questions.Add(1)
 	copies := book.ReserveCopies(q, &job.min)
 	l.fillCopies(&f, &copies)
 	l.fillJob(&f.Next, &copies.Next, job, q)
@@ -38,6 +39,7 @@ func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 	if j != nil && queueName(j.Queue) != t.queue {
 		return f, elsewhere(t.job, j, t.queue)
 	}
+	l.counts.questions.Add(1)
 	copies := book.ChargeCopies(q, j, l.anyMix(t), &t.use, t.bound)
 	l.fillCopies(&f, &copies)
 	l.fillTask(&f.Next, &copies.Next, t, q)

@@ -44,6 +44,7 @@ func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
 		refused = &q.refusals
 	}
 	addIn(refused, a.Refusal.Reason, 1)
+	l.counts.refused.Add(1)
 	if l.cfg.OnEvent == nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ import (
 //	operations          operate.go, gang.go, release.go; batch.go, nodescore.go, copies.go
 //	answers             answer.go, message.go, explain.go (of the book), names.go, errors.go
 //	the cluster         view.go, reconcile.go, resolverunning.go
-//	what others see     events.go (and amounts), status.go, jobs.go, check.go
+//	what others see     events.go (and amounts), status.go, jobs.go, check.go, counters.go
 //	restarts            snapshot.go, decode.go (the text), restore.go
 //
 // Decisions are made in internal/book. Its package comment says how to add one.
@@ -53,6 +53,7 @@ type Ledger struct {
 
 	spare    sync.Pool // *scratch
 	interned interner
+	counts   counts
 }
 
 // scratch is memory of a decision.
@@ -93,6 +94,7 @@ func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
 		l.seq++
 	}
 	seq = l.seq
+	l.counts.operations.Add(1)
 	l.mu.Unlock()
 	// Without the lock, so that a callback may ask the ledger.
 	for _, e := range events {

@@ -18,6 +18,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	defer l.spare.Put(s)
 	s.answer.Brief = dst == nil
 	q := l.queueOf(&job.queueAt, job.queue)
+	l.counts.questions.Add(1)
 	ok := book.MayReserve(&s.answer, q, &job.min, l.ownOf(job, q), &s.plan)
 	if dst != nil {
 		l.fillJob(dst, &s.answer, job, q)
@@ -73,6 +74,7 @@ func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, cards *book.Set) bo
 	s := l.scratch()
 	defer l.spare.Put(s)
 	s.answer.Brief = dst == nil
+	l.counts.questions.Add(1)
 	q, _ := l.mayCharge(s, task, cards)
 	if dst != nil {
 		l.fillTask(dst, &s.answer, task, q)

@@ -19,6 +19,7 @@ const snapshotFormat = "resvec.quota/v1"
 // Snapshot returns the state as canonical JSON, for [Restore]: equal states give equal
 // bytes. It has nothing that follows from the catalog, and no counters of refusals.
 func (l *Ledger) Snapshot() []byte {
+	l.counts.snapshots.Add(1)
 	// The text is made without the lock: document has copied what changes, and a large ledger
 	// takes a while.
 	data, err := json.Marshal(l.document())

@@ -8,7 +8,7 @@ import (
 )
 
 // Counted counts what it does, by names in the form of Prometheus. The packers and proofs
-// of package gang and the bound scorers of scoring and scoring/gpu are Counted.
+// of package gang, the bound scorers of scoring and scoring/gpu, and ledgers are Counted.
 type Counted interface {
 	Counters() iter.Seq2[string, uint64]
 }
