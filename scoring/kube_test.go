@@ -212,6 +212,14 @@ func TestKubeUnits(t *testing.T) {
 	newKubeNodes(t, m, "gpu 3500", "gpu 1250").check(t, k, kubeAmounts(t, m, "gpu 500"), []int64{25})
 }
 
+// TestKubeShort: amounts beyond the end of a vector are 0.
+func TestKubeShort(t *testing.T) {
+	k := compileKube(t, kubeConfig(t, scoring.LeastAllocated, "cpu 1 memory 1"), kubeMap(t))
+	if got, err := k.Score(vector.ResourceVector{1000}, nil, vector.ResourceVector{4000}); got != 75 || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // TestKubeFaults lists what is wrong with configurations.
 func TestKubeFaults(t *testing.T) {
 	const least, balanced, ratio = scoring.LeastAllocated, scoring.BalancedAllocation, scoring.RequestedToCapacityRatio
