@@ -11,6 +11,10 @@ import (
 // is above deserved amounts goes by priority, and within one priority by weight, up to what
 // each wants; see [Options] for the other ways.
 //
+// A parent deserves what its own [Queue] says: a cohort of Kueue's without a quota of its own
+// deserves nothing, and gets its part by weight. [Tree.Next], [Tree.Measure] and a [Claim] by
+// Kueue's rules count the nominal quotas of all below it instead.
+//
 // It costs the parents and columns whose amounts have changed since the last time.
 func (t *Tree) Divide() {
 	t.sumHistory()

@@ -460,6 +460,14 @@ func TestClaims(t *testing.T) {
 	if _, ok := claim.Keep(nil); !ok {
 		t.Fatal("not kept")
 	}
+	begin()
+	for i, want := range []Reason{SameQueue, Saturated, Saturated} {
+		claim.Take([]Victim{{Queue: b}, {Queue: a, Amounts: v(5)}, {Queue: b}}[i])
+		if why, n := claim.Refused(); why.Reason != want || n != i+1 {
+			t.Errorf("%d are refused: %v", n, why)
+		}
+	}
+	claim.Drop()
 	// 5 are left, of which no more than 5 are not preemptible.
 	must(t, tree.Forget(a, Job{Request: v(5), Unpreemptible: true}))
 

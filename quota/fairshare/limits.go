@@ -15,8 +15,8 @@ import "github.com/resvec/resvec/vector"
 //
 // victims are all that might be taken. For each of them a row of dst is appended to owners,
 // which has the limits of its owner: the queue at or above its leaf whose parent is above the
-// taker, too. Row 0 is for victims that may never go. dst gets the columns of the tree; +Inf
-// is no limit.
+// taker, too. Row 0, whose limits are 0, is for victims that may never go, such as one that alone
+// is beyond the limits of its owner. dst gets the columns of the tree; +Inf is no limit.
 //
 // Whatever Take, Victims and Keep make of the victims, they release of an owner at most its
 // limits, in every column. A victim that may cross a bound, as the last one, is in the limits.
@@ -66,7 +66,22 @@ func (c *Claim) Limits(dst *vector.Matrix, owners []int, victims []Victim) []int
 		l.of[x.row] = 0
 	}
 	l.owners, l.amounts = l.owners[:0], l.amounts[:0]
+	for i, v := range victims {
+		if isBeyond(v.Amounts, dst, owners[first+i]) {
+			owners[first+i] = 0 // it would make room in a proof up to the limits
+		}
+	}
 	return owners
+}
+
+// isBeyond reports whether an amount is more than its column has in a row of limits.
+func isBeyond(amounts vector.ResourceVector, limits *vector.Matrix, row int) bool {
+	for j, x := range amounts {
+		if x > limits.At(row, j) {
+			return true
+		}
+	}
+	return false
 }
 
 // losses is what each owner of victims could lose.

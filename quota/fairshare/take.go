@@ -44,7 +44,7 @@ type Claim struct {
 	isOpen, began bool // began: the journal is the claim's own
 	edits         uint64
 
-	why     Refusal // of the first victim that was refused
+	why     Refusal // of the first victim that was refused, if there is one not for SameQueue
 	refused int     // how many were
 
 	taken   []taken
@@ -178,7 +178,7 @@ func (c *Claim) Second() { c.isSecond = c.t.options.Rules == Kueue }
 func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
 	why, a, b := c.ask(v)
 	if why.Reason != Allowed {
-		if c.refused++; c.refused == 1 {
+		if c.refused++; c.refused == 1 || c.why.Reason == SameQueue {
 			c.why = why
 		}
 		return why, false
@@ -207,7 +207,8 @@ func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
 
 // Refused returns how many victims the rules have refused since Begin, by Kueue's rules those
 // of both rounds, and why the first: it is of the queue that is worst by the rules, unless the
-// caller chose the order. It stays after Drop and Keep, until the next Begin.
+// caller chose the order. [SameQueue] says so little that any other reason goes before it. It
+// stays after Drop and Keep, until the next Begin.
 func (c *Claim) Refused() (why Refusal, n int) { return c.why, c.refused }
 
 // ask asks the rules for a victim, whose amounts are in c.v then. a and b are the children

@@ -25,7 +25,7 @@ const (
 	Leximin Rules = iota
 	KAI           // the proportion plugin of the KAI scheduler
 	Volcano       // the capacity plugin of Volcano
-	Kueue         // fair sharing of Kueue
+	Kueue         // fair sharing of Kueue: order and claims go by nominal quotas, not by [Tree.Share]
 )
 
 // Options say how a [Tree] divides, serves and takes. The zero value divides what is above

@@ -31,7 +31,7 @@ type Budgets struct {
 // are copied. It costs their size.
 //
 // It is an error, and p has no budgets, when a limit is negative or NaN. It panics when
-// Limits has another width or schema than the rows, or p has changed since Reset.
+// Limits has another width or schema than the rows, before Reset, or when p has changed since.
 func (p *Proof) Limit(b Budgets) error {
 	free := p.overlay.Matrix()
 	if free.Version() != p.began {
@@ -39,6 +39,9 @@ func (p *Proof) Limit(b Budgets) error {
 	}
 	p.budget.end()
 	if b.Limits != nil {
+		if p.asked == 0 {
+			panic("gang: Limit before Reset")
+		}
 		checkSame(free, b.Limits)
 		if err := checkLimits(b.Limits); err != nil {
 			return err

@@ -493,6 +493,7 @@ func TestBudgetPanics(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantPanic(t, "gang: budgets after a change", func() { _ = p.Limit(gang.Budgets{}) })
+	wantPanic(t, "gang: Limit before Reset", func() { _ = new(gang.Proof).Limit(gang.Budgets{Limits: limits}) })
 	p.Rollback(mark)
 	wantMatrix(t, "after a rollback", p.Matrix(), contents(free))
 	wantPanic(t, "gang: vector is longer than the matrix is wide", func() { _ = p.ReleaseOf(0, 0, vec{1, 1, 1}) })
