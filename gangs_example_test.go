@@ -50,7 +50,8 @@ func Example_gangs() {
 	}
 
 	nodes, err := try(victims[:2])
-	fmt.Println(nodes, err, simulations, last.Reason, last.Available, last.Needed)
+	fmt.Println(nodes, err, simulations)
+	fmt.Println(resources.ExplainInfeasible(last)) // of 2 pods there is room for 1
 	fmt.Println(reasons(resources, overlay.Matrix(), gpus(8), nil))
 
 	overlay.Rollback(vector.Mark{})
@@ -70,10 +71,10 @@ func Example_gangs() {
 	limits := resources.NewMatrix(2) // the second queue may lose nothing
 	limits.SetRow(0, gpus(8))
 	nodes, err = evictWithin(&proof, overlay, requests, nil, victims, limits, &last)
-	fmt.Println(nodes, err, last.Reason, last.Available, last.Needed)
+	fmt.Println(nodes, err, resources.ExplainInfeasible(last))
 
 	nodes, err = apart(&proof, overlay, requests, nil, &last)
-	fmt.Println(nodes, err, last.Reason, last.Available, last.Needed)
+	fmt.Println(nodes, err, resources.ExplainInfeasible(last))
 
 	topology, err := gang.NewTopology("rack")
 	for row := range 3 {
@@ -92,12 +93,13 @@ func Example_gangs() {
 	scenarios[1].Set(2)
 	fmt.Println(choose(&proof, scenarios, func(*vector.Mask) ([]int32, bool) { return nil, true }), err)
 	// Output:
-	// [] <nil> 0 copies 1 2
+	// [] <nil> 0
+	// of 2 pods there is room for 1
 	// 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
 	// [0 1] <nil> 1
 	// 3 false <nil>
-	// [] <nil> budget 12 16
-	// [] <nil> spread 1 2
+	// [] <nil> the pods request 16 of nvidia.com/gpu, all nodes together have 12, with all that may be released
+	// [] <nil> of 2 pods there is room for 1, as they must be apart
 	// 3 0 <nil>
 	// [] <nil>
 }

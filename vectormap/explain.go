@@ -9,6 +9,7 @@ import (
 
 	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -125,4 +126,37 @@ func (m *ResourceVectorMap) ExplainRejections(nodes int, rejections []int) strin
 		}
 	}
 	return line + "."
+}
+
+// ExplainInfeasible returns one line of text that says why a gang of pods cannot be placed,
+// such as "the pods request 20 of cpu, all nodes together have 16". Nodes are those that the
+// question was about: one rack for gang.Proof.InfeasibleIn, and never one whose bit in the
+// mask was clear. It is "not proved" for the zero value, and panics when Column is not of
+// the map.
+func (m *ResourceVectorMap) ExplainInfeasible(why gang.Infeasibility) string {
+	amounts := func(format string) string {
+		return fmt.Sprintf(format, m.Format(why.Column, why.Needed), m.columns[why.Column].kubernetesName(), m.Format(why.Column, why.Available))
+	}
+	pods := fmt.Sprintf("%.0f pods", why.Needed)
+	if why.Column >= 0 {
+		pods = fmt.Sprintf("the %s that request the most %s", pods, m.column(why.Column).kubernetesName())
+	}
+	switch why.Reason {
+	case gang.InfeasibleAggregate:
+		return amounts("the pods request %s of %s, all nodes together have %s")
+	case gang.InfeasibleBudget:
+		return amounts("the pods request %s of %s, all nodes together have %s, with all that may be released")
+	case gang.InfeasibleMember:
+		if why.Column < 0 {
+			return "a pod fits on no node"
+		}
+		return amounts("a pod requests %s of %s, no node has more than %s")
+	case gang.InfeasibleCopies:
+		return fmt.Sprintf("of %s there is room for %.0f", pods, why.Available)
+	case gang.InfeasibleLeader:
+		return fmt.Sprintf("of %.0f workers there is room for %.0f, wherever the leader goes", why.Needed, why.Available)
+	case gang.InfeasibleSpread:
+		return fmt.Sprintf("of %s there is room for %.0f, as they must be apart", pods, why.Available)
+	}
+	return why.Reason.String()
 }

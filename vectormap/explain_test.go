@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/resvec/resvec/vector/gang"
 )
 
 func TestFormat(t *testing.T) {
@@ -92,4 +94,62 @@ func TestExplainRejections(t *testing.T) {
 		}
 	}()
 	m.ExplainRejections(1, make([]int, 6))
+}
+
+func TestExplainInfeasible(t *testing.T) {
+	m := must(t, names("nvidia.com/gpu"), FoldVendors())
+	gpu, _ := m.Index("nvidia.com/gpu")
+	why := func(reason gang.Reason, column, member int, needed, available float64) gang.Infeasibility {
+		return gang.Infeasibility{Reason: reason, Column: column, Member: member, Needed: needed, Available: available}
+	}
+	for _, c := range []struct {
+		why  gang.Infeasibility
+		want string
+	}{
+		{gang.Infeasibility{}, "not proved"},
+		{gang.Infeasibility{Reason: 99}, "undefined"},
+		{why(gang.InfeasibleAggregate, gpu, -1, 128, 4), "the pods request 128 of nvidia.com/gpu, all nodes together have 4"},
+		{why(gang.InfeasibleAggregate, CPU, -1, 2500, 2000), "the pods request 2500m of cpu, all nodes together have 2"},
+		{why(gang.InfeasibleMember, Memory, 3, 4<<30, 1<<30), "a pod requests 4Gi of memory, no node has more than 1Gi"},
+		{why(gang.InfeasibleMember, CPU, 0, math.NaN(), math.Inf(1)), "a pod requests NaN of cpu, no node has more than unlimited"},
+		{why(gang.InfeasibleMember, -1, 3, 1, 0), "a pod fits on no node"},
+		{why(gang.InfeasibleCopies, -1, 0, 3, 2), "of 3 pods there is room for 2"},
+		{why(gang.InfeasibleCopies, gpu, -1, 3, 2), "of the 3 pods that request the most nvidia.com/gpu there is room for 2"},
+		{why(gang.InfeasibleLeader, -1, 1, 8, 7), "of 8 workers there is room for 7, wherever the leader goes"},
+		{why(gang.InfeasibleBudget, gpu, -1, 8, 6), "the pods request 8 of nvidia.com/gpu, all nodes together have 6, with all that may be released"},
+		{why(gang.InfeasibleSpread, -1, -1, 4, 3), "of 4 pods there is room for 3, as they must be apart"},
+		{why(gang.InfeasibleSpread, gpu, -1, 4, 0), "of the 4 pods that request the most nvidia.com/gpu there is room for 0, as they must be apart"},
+	} {
+		if got := m.ExplainInfeasible(c.why); got != c.want {
+			t.Errorf("%v: %q, want %q", c.why, got, c.want)
+		}
+	}
+	for r := gang.NotProved + 1; r.String() != "undefined"; r++ { // also one that comes later
+		if m.ExplainInfeasible(gang.Infeasibility{Reason: r, Column: CPU}) == r.String() {
+			t.Errorf("%v has no text", r)
+		}
+	}
+
+	free, requests := m.NewMatrix(2), m.NewMatrix(3)
+	for row := range 2 {
+		free.SetRow(row, vec{0, 0, 4})
+	}
+	for row := range 3 {
+		requests.SetRow(row, vec{0, 0, 2})
+	}
+	p := gang.NewPacker(gang.Options{})
+	if err := p.Spread(gang.Spread{Most: 1}); err != nil {
+		t.Fatal(err)
+	}
+	found, _ := p.Infeasible(free, requests, nil)
+	if got := m.ExplainInfeasible(found); got != "of 3 pods there is room for 2, as they must be apart" {
+		t.Errorf("%v: %q", found, got)
+	}
+
+	defer func() {
+		if r := recover(); r != "vectormap: index out of range" {
+			t.Errorf("panic %v", r)
+		}
+	}()
+	m.ExplainInfeasible(gang.Infeasibility{Reason: gang.InfeasibleCopies, Column: m.Len()})
 }

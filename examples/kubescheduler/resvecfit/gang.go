@@ -126,7 +126,7 @@ func (p *Plugin) whyImpossible(groups cache.GenericLister, namespace, name strin
 	if !impossible {
 		return ""
 	}
-	return fmt.Sprintf("pod group %s needs %d more pods: %s", klog.KRef(namespace, name), missing, c.explainGang(why))
+	return fmt.Sprintf("pod group %s needs %d more pods: %s", klog.KRef(namespace, name), missing, c.m.ExplainInfeasible(why))
 }
 
 // missingMembers returns how many pods a gang needs besides its placed pods, and
@@ -224,20 +224,4 @@ func (c *cluster) addPod(amounts vector.ResourceVector, r fwk.Resource) {
 			amounts[column] += float64(x)
 		}
 	}
-}
-
-// explainGang says why a gang is impossible, with numbers.
-func (c *cluster) explainGang(why gang.Infeasibility) string {
-	switch why.Reason {
-	case gang.InfeasibleAggregate:
-		return fmt.Sprintf("they request %s of %s, all nodes together have %s",
-			c.m.Format(why.Column, why.Needed), c.m.Name(why.Column), c.m.Format(why.Column, why.Available))
-	case gang.InfeasibleMember:
-		if why.Column < 0 {
-			return "one of them fits on no node"
-		}
-		return fmt.Sprintf("one requests %s of %s, no node has more than %s",
-			c.m.Format(why.Column, why.Needed), c.m.Name(why.Column), c.m.Format(why.Column, why.Available))
-	}
-	return fmt.Sprintf("of %.0f there is room for %.0f", why.Needed, why.Available)
 }

@@ -102,18 +102,18 @@ type gangCase struct {
 
 var gangCases = []gangCase{
 	{name: "room for all", minCount: 4, waiting: []string{"4", "4", "4", "4"}},
-	{name: "one too many", minCount: 5, waiting: []string{"4", "4", "4", "4", "4"}, want: "needs 5 more pods: they request 20 of cpu, all nodes together have 16"},
-	{name: "room, in pieces", minCount: 3, waiting: []string{"5", "5", "5"}, want: "of 3 there is room for 2"},
-	{name: "one is too large", minCount: 1, waiting: []string{"9"}, want: "one requests 9 of cpu, no node has more than 8"},
+	{name: "one too many", minCount: 5, waiting: []string{"4", "4", "4", "4", "4"}, want: "needs 5 more pods: the pods request 20 of cpu, all nodes together have 16"},
+	{name: "room, in pieces", minCount: 3, waiting: []string{"5", "5", "5"}, want: "of 3 pods there is room for 2"},
+	{name: "one is too large", minCount: 1, waiting: []string{"9"}, want: "a pod requests 9 of cpu, no node has more than 8"},
 	{name: "fewer would do", minCount: 4, waiting: []string{"4", "4", "4", "4", "4"}},
 	{name: "fewer would do, the least count", minCount: 2, waiting: []string{"8", "8", "9"}},
-	{name: "fewer are needed, and do not fit", minCount: 3, waiting: []string{"6", "6", "6", "6"}, want: "needs 3 more pods: they request 18 of cpu, all nodes together have 16"},
+	{name: "fewer are needed, and do not fit", minCount: 3, waiting: []string{"6", "6", "6", "6"}, want: "needs 3 more pods: the pods request 18 of cpu, all nodes together have 16"},
 	{name: "some are placed", minCount: 5, placed: 1, waiting: []string{"4", "4", "4", "4"}},
 	{name: "enough are placed", minCount: 2, placed: 2, waiting: []string{"9"}},
 	{name: "too few pods, which is not ours to say", minCount: 4, waiting: []string{"9"}},
 	{name: "victims make room", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {1}}, whole: "all nodes together have 12"},
 	{name: "victims of the same priority do not", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {10}}, want: "all nodes together have 14", whole: "all nodes together have 12"},
-	{name: "no preemption in a trial", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {1}}, trial: true, want: "they request 16 of cpu, all nodes together have 12"},
+	{name: "no preemption in a trial", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {1}}, trial: true, want: "the pods request 16 of cpu, all nodes together have 12"},
 	{name: "never preempts", minCount: 2, waiting: []string{"8", "8"}, running: [2][]int32{{1}, {1}}, never: true, want: "all nodes together have 12"},
 }
 
