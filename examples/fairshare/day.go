@@ -11,6 +11,7 @@ import (
 
 	"github.com/resvec/resvec/quota/fairshare"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vector/gang"
 )
 
 // hour is what queues have and should have at the end of an hour's decisions, by row.
@@ -111,7 +112,8 @@ func (c *cluster) reclaim(leaf int, j *job) (placement []int32, evicted []*job, 
 	running, victims := c.victims(j.queue)
 	requests := c.requests(j)
 
-	// A victim of the tree is a whole job; the packer wants what it releases node by node.
+	// A victim of the tree is a whole job; the packer wants what it releases node by node. Victims
+	// yields Node, which is an index of running.
 	answer, err := c.packer.Filter(nil, c.nodes, requests, nil, func(yield func(int, vector.ResourceVector) bool) {
 		for i := range c.claim.Victims(victims) {
 			for _, node := range running[i].nodes {
@@ -124,23 +126,26 @@ func (c *cluster) reclaim(leaf int, j *job) (placement []int32, evicted []*job, 
 	if !answer.Feasible || err != nil {
 		refusal, n := c.claim.Refused()
 		c.claim.Drop()
-		if n == 0 {
-			return nil, nil, "no node would have room", err
+		switch {
+		case n > 0:
+			return nil, nil, refusal.String(), err
+		case answer.Infeasible.Reason == gang.NotProved:
+			return nil, nil, "no nodes were found, also without all victims", err
 		}
-		return nil, nil, refusal.String(), err
+		return nil, nil, "also without all victims: " + c.m.ExplainInfeasible(answer.Infeasible), err
 	}
 
 	// The nodes without all victims; then each is brought back if there is room without it.
 	mark := c.nodes.Mark()
-	for _, i := range c.claim.Taken(nil) {
-		c.release(running[i], 1)
+	for _, i := range c.claim.Taken(nil) { // indexes of victims, as in Keep
+		c.release(running[victims[i].Node], 1)
 	}
 	refusal, ok = c.claim.Keep(func(i int) bool {
-		c.release(running[i], -1)
+		c.release(running[victims[i].Node], -1)
 		if _, ok := c.packer.Place(nil, c.nodes.Matrix(), requests, nil); ok {
 			return true
 		}
-		c.release(running[i], 1)
+		c.release(running[victims[i].Node], 1)
 		return false
 	})
 	if ok {
@@ -151,8 +156,9 @@ func (c *cluster) reclaim(leaf int, j *job) (placement []int32, evicted []*job, 
 		return nil, nil, refusal.String(), nil
 	}
 	for _, i := range c.claim.Taken(nil) {
-		running[i].runs, running[i].nodes = false, nil
-		evicted = append(evicted, running[i])
+		v := running[victims[i].Node]
+		v.runs, v.nodes = false, nil
+		evicted = append(evicted, v)
 	}
 	return placement, evicted, "", nil
 }
