@@ -22,11 +22,13 @@ func (d *Domains) len() int {
 	return max(len(d.Offsets)-1, 0)
 }
 
-// rows returns how many rows d knows of: one more than the last.
+// rows returns how many rows d knows of: one more than the last in a set.
 func (d *Domains) rows() int {
 	rows := int32(0)
-	for _, r := range d.Rows {
-		rows = max(rows, r+1)
+	for k := range d.len() {
+		if end := d.Offsets[k+1]; end > d.Offsets[k] {
+			rows = max(rows, d.Rows[end-1]+1)
+		}
 	}
 	return int(rows)
 }
@@ -65,12 +67,12 @@ var onlySet = []int32{0}
 
 // take makes s the sets of domains, or one set for nil, over rows rows.
 func (s *rowSets) take(domains *Domains, selected []uint64, rows int) {
-	s.n, s.domains, s.selected = 1, domains, selected
-	if domains == nil {
-		return
+	n := 1
+	if domains != nil {
+		domains.check(rows)
+		n = domains.len()
 	}
-	domains.check(rows)
-	s.n = domains.len()
+	s.n, s.domains, s.selected = n, domains, selected
 }
 
 // index prepares s for of. Only a filter needs it: it goes from a row to its sets, where

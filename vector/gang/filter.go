@@ -13,7 +13,7 @@ type Scenario struct {
 	// Feasible says that a placement was found, and Prefix how many victims
 	// have to go for it: victims 0 to Prefix-1. Prefix is -1 otherwise. Where it equals
 	// LowerBound no shorter prefix exists, as always when the members request the same, or
-	// all but a leader.
+	// all but a leader, unless [Packer.Limit] lets some stay or a leader has a Skew.
 	Feasible bool
 	Prefix   int
 

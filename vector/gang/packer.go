@@ -189,7 +189,7 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 // cluster is soon.
 //
 // The answer is monotone: when free amounts grow, or rows are added, a gang that
-// was not rejected stays so. Sums are exact. Where the requests of a resource
+// was not rejected stays so, unless the rows are new sets of a Spread with Skew. Sums are exact. Where the requests of a resource
 // are not whole numbers with a sum below 2^53, they count a little less, by a
 // factor of 1-(members+2)/2^51, which covers every rounding of the definition of
 // a valid placement; docs/proofs.md has the proofs.

@@ -3,6 +3,7 @@ package gang
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/resvec/resvec/vector"
 )
@@ -73,15 +74,15 @@ type spread struct {
 	setOf []int32 // per row; empty where every row is a set
 	room  []int64 // per set: how many members it takes; empty where it is most for all
 
-	copies []int32 // per row
-	sums   []int64 // per set: of copies
-	marks  []int32 // per row, while checking
+	copies []int32     // per row
+	sums   []int64     // per set: of copies
+	marks  vector.Mask // rows that are in a set, while checking
 }
 
 // take copies and checks a Spread.
 func (s *spread) take(of Spread) error {
 	if of.Domains != nil {
-		of.Domains.check(math.MaxInt)
+		of.Domains.check(math.MaxInt32) // rows are counted by an int32
 	}
 	if err := s.check(of); err != nil {
 		return err
@@ -126,19 +127,26 @@ func (s *spread) check(of Spread) error {
 	if of.Running != nil && len(of.Running) != d.len() {
 		return spreadError("running pods of %d sets, want %d", len(of.Running), d.len())
 	}
-	s.marks = resized(s.marks, d.rows())
-	for r := range s.marks {
-		s.marks[r] = -1
-	}
+	s.marks.Reset(d.rows()) // a bit a row: one great number in a list must not take all memory
 	for set := range d.len() {
 		for _, r := range d.Rows[d.Offsets[set]:d.Offsets[set+1]] {
-			if s.marks[r] >= 0 {
-				return spreadError("row %d is in the sets %d and %d", r, s.marks[r], set)
+			if s.marks.Test(int(r)) {
+				return spreadError("row %d is in the sets %d and %d", r, d.setWith(r), set)
 			}
-			s.marks[r] = int32(set)
+			s.marks.Set(int(r))
 		}
 	}
 	return nil
+}
+
+// setWith returns the first set that has row r, or -1.
+func (d *Domains) setWith(r int32) int {
+	for set := range d.len() {
+		if slices.Contains(d.Rows[d.Offsets[set]:d.Offsets[set+1]], r) {
+			return set
+		}
+	}
+	return -1
 }
 
 // spreadError returns a fault of a Spread.

@@ -3,7 +3,9 @@ package gang_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -273,6 +275,9 @@ func TestSpreadPanics(t *testing.T) {
 	wantPanic(t, "gang: rows of a domain do not ascend within the matrix", func() {
 		_ = p.Spread(gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{1, 0}, Offsets: vector.Offsets{0, 2}}})
 	})
+	wantPanic(t, "gang: rows of a domain do not ascend within the matrix", func() { // no int32 counts so many
+		_ = p.Spread(gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{math.MaxInt32}, Offsets: vector.Offsets{0, 1}}})
+	})
 	beyond := gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{2}, Offsets: vector.Offsets{0, 1}}}
 	setSpread(t, beyond, &p)
 	for _, ask := range []func(){
@@ -293,6 +298,25 @@ func TestSpreadPanics(t *testing.T) {
 	proof.Reset(free, requests, nil)
 	_ = proof.Release(0, vec{1})
 	wantPanic(t, "gang: spread after a change", func() { _ = proof.Spread(gang.Spread{Most: 1}) })
+}
+
+// TestSpreadOfGreatRows: a great number in a list takes no memory for each row before it, and
+// rows behind the last set mean nothing.
+func TestSpreadOfGreatRows(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has memory of its own")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	setSpread(t, gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{1 << 28}, Offsets: vector.Offsets{0, 1}}}, new(gang.Packer))
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 1<<26 {
+		t.Errorf("%d bytes for one row", after.TotalAlloc-before.TotalAlloc)
+	}
+	var p gang.Packer
+	setSpread(t, gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{0, 1, math.MaxInt32 - 1}, Offsets: vector.Offsets{0, 2}}}, &p)
+	if why, _ := p.Infeasible(matrixOf(1, vec{2}, vec{2}), matrixOf(1, vec{1}, vec{1}), nil); why.Reason != gang.InfeasibleSpread {
+		t.Errorf("%+v", why)
+	}
 }
 
 // TestSpreadAfterMark: what held before the Spread says nothing about it.

@@ -18,9 +18,13 @@ func (p *Proof) Within(domains *Domains) {
 	if free.Version() != p.began {
 		panic("gang: domains after a change")
 	}
+	if p.bounds.gang == nil { // never reset
+		p.takeBounds()
+	}
 	w := &p.within
-	if w.on, w.begun = domains != nil, false; w.on {
+	if w.on, w.begun = false, false; domains != nil {
 		w.sets.take(domains, p.selected, free.Rows())
+		w.on = true
 	}
 }
 

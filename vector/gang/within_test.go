@@ -248,10 +248,17 @@ func TestWithinPanics(t *testing.T) {
 	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
 		t.Error("the zero Proof proves something")
 	}
+	p.Within(&gang.Domains{Offsets: vector.Offsets{0, 0}})
+	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
+		t.Errorf("no members in an empty set: %d, %v", domain, infeasible)
+	}
 	p.Reset(matrixOf(1, vec{1}, vec{1}), matrixOf(1, vec{1}, vec{1}), nil)
 	wantPanic(t, "gang: rows of a domain do not ascend within the matrix", func() {
 		p.Within(&gang.Domains{Rows: []int32{2}, Offsets: vector.Offsets{0, 1}})
 	})
+	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
+		t.Errorf("domains that were refused: %d, %v", domain, infeasible)
+	}
 	p.Within(new(gang.Domains))
 	if _, domain, infeasible := p.InfeasibleIn(); domain != -1 || !infeasible {
 		t.Errorf("without sets: %d, %v", domain, infeasible)
