@@ -358,13 +358,13 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 }
 
 // doc returns a task that waits: it has charges as it asks for them, on no card yet.
-func (w *TaskRequest) doc() snapshotTask {
+func (t *TaskRequest) doc() snapshotTask {
 	doc := snapshotTask{
-		Charges: make([]snapshotCharge, len(w.use.Items)), CPU: w.use.CPU, ID: w.id, Job: w.job, Memory: w.use.Memory, Queue: w.queue,
+		Charges: make([]snapshotCharge, len(t.use.Items)), CPU: t.use.CPU, ID: t.id, Job: t.job, Memory: t.use.Memory, Queue: t.queue,
 		State: taskNames[taskPending],
 	}
-	for i := range w.use.Items {
-		doc.Charges[i] = snapshotCharge{Key: keyOf(w.use.Items[i].Alts), Milli: w.use.Items[i].Amount, Output: isOutput(w.use.Items[i].Alts)}
+	for i := range t.use.Items {
+		doc.Charges[i] = snapshotCharge{Key: keyOf(t.use.Items[i].Alts), Milli: t.use.Items[i].Amount, Output: isOutput(t.use.Items[i].Alts)}
 	}
 	return doc
 }

@@ -276,7 +276,7 @@ func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []EntryEr
 }
 
 // isAmount reports whether an error is of amounts that a caller lists.
-func isAmount(err error) bool { return errors.Is(err, ErrBadAmount) || errors.Is(err, ErrBadAmount) }
+func isAmount(err error) bool { return errors.Is(err, ErrBadAmount) }
 
 // lookAtMin resolves the min of a job. Where tasks of it have ended, it is no more
 // cpu and memory than those that are left ask for: what has ended isn't reserved

@@ -15,7 +15,6 @@ import (
 type withinStory struct {
 	proofStory
 	domains *gang.Domains
-	changed int // sets
 }
 
 func (s *withinStory) checkWithin() {
