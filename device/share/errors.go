@@ -11,8 +11,8 @@ var (
 	// its resource can have.
 	ErrInvalidUnit = errors.New("share: invalid amount")
 
-	// ErrNoTotal says that a conversion needs the memory of a device, which is unknown
-	// or not the same for all.
+	// ErrNoTotal says that a conversion needs the total of a device, such as its memory,
+	// which is unknown or not the same for all.
 	ErrNoTotal = errors.New("share: no total memory to convert by")
 
 	// ErrJointViolation says that devices that must share their PCIe roots can't.

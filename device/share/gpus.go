@@ -2,6 +2,7 @@ package share
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/resvec/resvec/device"
@@ -54,13 +55,17 @@ func (a *Account) GPUs() *gpu.State {
 // product that no node has had fits no node, and is no error. Ask again when nodes with a
 // new product have come.
 //
-// An instance counts as the larger of gpu-core and gpu-memory-ratio. So a pod that asks
-// for more of one than of the other may be refused a node that [Bound.Fit] allows.
+// An instance counts as the largest of its parts of a GPU: gpu-core, gpu-memory-ratio, and
+// what gpu-memory and the amounts of NPUs are of the total, in thousandths rounded up. So
+// GPUs that a scorer of package gpu chooses have enough for [Bound.Allocate], but a pod
+// that asks for more of one resource than of another may be refused a node that
+// [Bound.Fit] allows. Where GPUs of one product differ, the smallest total counts. To find
+// it takes time in proportion to the devices.
 //
-// An error wraps [ErrNoTotal] for an instance in bytes alone. These are a different part
-// of each GPU: complete need.PerInstance by [FillRequest], with the total of the
-// acceptable GPUs. It wraps [ErrInvalidUnit] for more than a whole GPU. Other errors are
-// the errors of [Bound.Fit].
+// An error wraps [ErrNoTotal] for an amount that is no percentage, where the total of an
+// acceptable GPU is unknown, or that of two products not the same: name one, or ask
+// [Bound.Best]. It wraps [ErrInvalidUnit] for more than a whole GPU. Other errors are the
+// errors of [Bound.Fit].
 func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, products ...string) (gpu.Request, error) {
 	k, err := need.check()
 	switch {
@@ -73,24 +78,66 @@ func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, pr
 	if need.Count == 0 {
 		return req, nil
 	}
-	part := max(need.PerInstance[GPUCore], need.PerInstance[GPUMemoryRatio])
-	switch {
-	case part > wholeDevice:
-		return gpu.Request{}, unitError(GPUCore.name(), part, "must be at most 100 percent of a device")
-	case need.PerInstance[GPUMemoryRatio] == 0 && need.PerInstance[GPUMemory] > 0:
-		return gpu.Request{}, fmt.Errorf("%w: %v: %s: is a different part of each GPU: convert it by FillRequest",
-			ErrNoTotal, GPUMemory, GPUMemory.text(need.PerInstance[GPUMemory]))
-	case part == 0:
-		return gpu.Request{}, fmt.Errorf("%w: %v: 0: must be above 0 percent of a device", ErrNoTotal, GPUMemoryRatio)
-	case int64(int(need.Count)) != need.Count:
-		return gpu.Request{}, unitError(GPUCore.name(), need.Count, "must be fewer instances")
-	}
-	req.Count, req.Milli = int(need.Count), float64(milliRatio*part)
 	for _, product := range products {
 		// -1 is a model that no node has.
 		req.Models = append(req.Models, int32(slices.Index(a.products, product)))
 	}
+	var most int64 // thousandths
+	for i, amount := range need.PerInstance {
+		part := amount
+		switch r := Resource(i); {
+		case amount == 0:
+			continue
+		case r != GPUCore && r != GPUMemoryRatio:
+			part, err = a.thousandths(r, amount, req.Models)
+		case amount > wholeDevice:
+			err = unitError(r.name(), amount, "must be at most 100 percent of a device")
+		default:
+			part = milliRatio * amount
+		}
+		if err != nil {
+			return gpu.Request{}, err
+		}
+		most = max(most, part)
+	}
+	switch {
+	case most == 0:
+		return gpu.Request{}, fmt.Errorf("%w: %v: 0: must be above 0 percent of a device", ErrNoTotal, GPUMemoryRatio)
+	case int64(int(need.Count)) != need.Count:
+		return gpu.Request{}, unitError(GPUCore.name(), need.Count, "must be fewer instances")
+	}
+	req.Count, req.Milli = int(need.Count), float64(most)
 	return req, nil
+}
+
+// thousandths returns what part of a GPU of these models an amount is. It is rounded up,
+// and what is left of a GPU down: one with that much left has the amount.
+func (a *Account) thousandths(r Resource, amount int64, models []int32) (int64, error) {
+	const whole = milliRatio * wholeDevice
+	least := make([]int64, len(a.products)+1) // by product, the unknown one first
+	for i := range least {
+		least[i] = math.MaxInt64
+	}
+	for row := range a.devices {
+		d := &a.devices[row]
+		if d.kind == kindGPU && (len(models) == 0 || d.product >= 0 && slices.Contains(models, d.product)) && hasSome(&a.total, row) {
+			least[d.product+1] = min(least[d.product+1], int64(a.total.At(row, int(r))))
+		}
+	}
+	least = slices.DeleteFunc(least, func(total int64) bool { return total == math.MaxInt64 })
+	if len(least) == 0 {
+		return whole, nil // of no GPU
+	}
+	low, high := slices.Min(least), slices.Max(least)
+	switch {
+	case low <= 0:
+		return 0, fmt.Errorf("%w: %v: %s: the total of a GPU is unknown", ErrNoTotal, r, r.text(amount))
+	case low != high:
+		return 0, fmt.Errorf("%w: %v: %s: GPUs have %s or %s: name one product", ErrNoTotal, r, r.text(amount), r.text(low), r.text(high))
+	case amount > low:
+		return 0, unitError(r.name(), r.text(amount), "must be at most what a GPU has, "+r.text(low))
+	}
+	return (whole*amount + low - 1) / low, nil // amounts are below 2^53
 }
 
 // Minors sets dst to the minors of GPUs of a node, given by their indices in

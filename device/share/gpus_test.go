@@ -345,10 +345,9 @@ func TestGPURequest(t *testing.T) {
 		{"half", need(1, 50, 50, 0), nil, gpu.Request{Count: 1, Milli: 500}, nil},
 		{"two", need(2, 100, 100, 0), []string{"B"}, gpu.Request{Count: 2, Milli: 1000, Models: []int32{1}}, nil},
 		{"more core", need(1, 60, 20, 0), []string{"A", "B"}, gpu.Request{Count: 1, Milli: 600, Models: []int32{0, 1}}, nil},
-		{"ratio alone", need(1, 0, 25, 1<<30), nil, gpu.Request{Count: 1, Milli: 250}, nil},
+		{"ratio alone", need(1, 0, 25, 0), nil, gpu.Request{Count: 1, Milli: 250}, nil},
 		{"unknown product", need(1, 0, 25, 0), []string{"C"}, gpu.Request{Count: 1, Milli: 250, Models: []int32{-1}}, nil},
 		{"none", need(0, 50, 50, 0), []string{"A"}, gpu.Request{}, nil},
-		{"bytes", need(1, 50, 0, 1<<30), nil, gpu.Request{}, share.ErrNoTotal},
 		{"nothing", need(1, 0, 0, 0), nil, gpu.Request{}, share.ErrNoTotal},
 		{"more than a GPU", need(1, 200, 0, 0), nil, gpu.Request{}, share.ErrInvalidUnit},
 		{"negative", need(1, -1, 0, 0), nil, gpu.Request{}, share.ErrInvalidUnit},
@@ -362,9 +361,103 @@ func TestGPURequest(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v, %v", test.name, got, err, test.want, test.err)
 		}
 	}
-	const want = "share: no total memory to convert by: koordinator.sh/gpu-memory: 16Gi: is a different part of each GPU: convert it by FillRequest"
-	if _, err := account.GPURequest(amounts, need(1, 50, 0, 16<<30), "A"); err == nil || err.Error() != want {
-		t.Errorf("bytes: %v, want %s", err, want)
+}
+
+// TestGPURequestInBytes: which total bytes are a part of, and how it is rounded.
+func TestGPURequestInBytes(t *testing.T) {
+	gpuOf := func(minor int32, product string, memory int64) share.State {
+		total := share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: memory}
+		return share.State{Kind: device.KindGPU, Minor: minor, Product: product, Total: total, Free: total}
+	}
+	var account share.Account
+	if _, err := account.GPURequest(nil, bytesNeed(1, 1)); err != nil { // fits nowhere
+		t.Error(err)
+	}
+	for node, devices := range [][]share.State{
+		{gpuOf(0, "A", 81559<<20), gpuOf(1, "A", 80<<30)},
+		{gpuOf(0, "B", 40<<30), {Kind: device.KindGPU, Minor: 1, Product: "B"}}, // the second has nothing
+		{gpuOf(0, "C", 0)},
+		{gpuOf(0, "D", 40<<30), {Kind: device.KindRDMA, Total: share.Amounts{share.RDMA: 100}}},
+	} {
+		testkit.Check(account.Set(node, devices))
+	}
+	for _, c := range []struct {
+		bytes, core int64
+		products    []string
+		want        float64
+		err         string
+	}{
+		{30 << 30, 0, []string{"A"}, 377, ""}, // 376.7
+		{30 << 30, 50, []string{"A"}, 500, ""},
+		{20 << 30, 0, []string{"B"}, 500, ""},
+		{20<<30 + 1, 0, []string{"B", "D"}, 501, ""},
+		{40 << 30, 0, []string{"B", "E"}, 1000, ""},
+		{40 << 30, 0, []string{"E"}, 1000, ""},
+		{1, 0, []string{"D"}, 1, ""},
+		{30 << 30, 0, []string{"A", "B"}, 0, "share: no total memory to convert by: koordinator.sh/gpu-memory: 30Gi: GPUs have 40Gi or 81559Mi: name one product"},
+		{30 << 30, 0, []string{"B", "C"}, 0, "share: no total memory to convert by: koordinator.sh/gpu-memory: 30Gi: the total of a GPU is unknown"},
+		{30 << 30, 0, nil, 0, "share: no total memory to convert by: koordinator.sh/gpu-memory: 30Gi: the total of a GPU is unknown"},
+		{50 << 30, 0, []string{"D"}, 0, "share: invalid amount: koordinator.sh/gpu-memory: 50Gi: must be at most what a GPU has, 40Gi"},
+	} {
+		need := bytesNeed(c.bytes, 1)
+		need.PerInstance[share.GPUCore] = c.core
+		got, err := account.GPURequest(nil, need, c.products...)
+		if got.Milli != c.want || (err != nil || c.err != "") && fmt.Sprint(err) != c.err {
+			t.Errorf("%d bytes of %v: %v, %v, want %v, %s", c.bytes, c.products, got.Milli, err, c.want, c.err)
+		}
+	}
+}
+
+func bytesNeed(bytes, count int64) share.Requirement {
+	return share.Requirement{Kind: device.KindGPU, Count: count, PerInstance: share.Amounts{share.GPUMemory: bytes}}
+}
+
+// TestChosenIsAllocated: Allocate accepts the GPUs that FGD chooses, whatever unit a pod
+// asks in.
+func TestChosenIsAllocated(t *testing.T) {
+	for seed := range uint64(testkit.Amount(t, 20, 60, 200)) {
+		r := testkit.Rand(seed)
+		var account share.Account
+		nodes := vector.NewNodes(vector.Schema{}, 1)
+		memory := 20<<30 + r.Int64N(60<<30)
+		for node := range 4 {
+			var devices []share.State
+			for minor := range int32(4) {
+				total := share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100, share.GPUMemory: memory}
+				if r.IntN(4) == 0 {
+					total[share.GPUMemory] += r.Int64N(1 << 20)
+				}
+				devices = append(devices, share.State{Kind: device.KindGPU, Minor: minor, Product: "A", Total: total, Free: total})
+			}
+			testkit.Check(account.Set(node, devices))
+			_, _, err := nodes.Set(strconv.Itoa(node), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{1}})
+			testkit.Check(err)
+		}
+		scorer := testkit.Must(share.NewScorer(share.Config{FillMemory: seed%2 == 0}))
+		devices, scores := scorer.Bind(&account), gpu.Bind(storyScorers[0], nodes, account.GPUs())
+		for placed := 0; ; placed++ {
+			need := bytesNeed(1+r.Int64N(memory/(1+r.Int64N(8))), 1+r.Int64N(2))
+			switch r.IntN(4) {
+			case 0:
+				need.PerInstance = share.Amounts{share.GPUCore: 1 + r.Int64N(60), share.GPUMemoryRatio: 1 + r.Int64N(60)}
+			case 1:
+				need.PerInstance[share.GPUCore] = r.Int64N(60)
+			}
+			req := testkit.Must(account.GPURequest(nil, need))
+			row, ok := scores.Best(&req, nil, vector.TieLowest())
+			if !ok {
+				if placed < 16 {
+					t.Errorf("seed %d: only %d pods have a place", seed, placed)
+				}
+				break
+			}
+			minors := account.Minors(nil, row, scores.ChooseDevices(nil, &req, row))
+			chosen, err := devices.Allocate(row, share.AllocRequest{Requirement: need, Required: minors})
+			if err != nil {
+				t.Fatalf("seed %d, %v: %v", seed, need, err)
+			}
+			testkit.Check(account.Commit(row, chosen))
+		}
 	}
 }
 
