@@ -421,8 +421,10 @@ func (a *Account) States(dst []State, node int) []State {
 }
 
 // Without sets dst to the nodes that have no device of a kind in the account. Nothing can
-// be allocated there; the allocatable amounts alone decide whether a pod fits. dst is
-// resized. It panics on an unknown kind.
+// be allocated there. They are nodes whose devices only the allocatable amounts count, and
+// those that have none. So they can hold a pod if it fits [vector.Nodes] by an amount of such
+// devices, as of nvidia.com/gpu; they can't if it has none there, as with Koordinator's names.
+// dst is resized. It panics on an unknown kind.
 func (a *Account) Without(dst *vector.Mask, kind string) {
 	nodes := a.Len()
 	k, fault := kindNamed(kind)

@@ -166,8 +166,10 @@ func (s *scheduler) filter(p *pod) error {
 		if err := s.devices.Fit(&s.byDevice, p.needs[i:i+1]); err != nil {
 			return err
 		}
-		s.account.Without(&s.counted, p.needs[i].Kind) // there the amount decides alone
-		s.byDevice.Or(&s.byDevice, &s.counted)
+		if s.byNumber(p, &p.needs[i]) {
+			s.account.Without(&s.counted, p.needs[i].Kind) // there the number decides alone
+			s.byDevice.Or(&s.byDevice, &s.counted)
+		}
 		s.fits.And(&s.fits, &s.byDevice)
 	}
 	if !s.fits.Any() {
@@ -187,6 +189,17 @@ func (s *scheduler) filter(p *pod) error {
 	return nil
 }
 
+// byNumber reports whether a pod requests devices by their number, such as nvidia.com/gpu:
+// then the vector says which nodes have so many. By Koordinator's names only the account knows.
+func (s *scheduler) byNumber(p *pod, need *share.Requirement) bool {
+	for i, amount := range p.request {
+		if amount > 0 && need.Kind == device.KindGPU && s.resources.IsGPU(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // score returns the best of the nodes that fit: by what is left of cpu and memory or, for
 // a pod with GPUs, by how useful the rest of the GPUs is for other pods.
 func (s *scheduler) score(p *pod) (row int, err error) {
@@ -196,7 +209,7 @@ func (s *scheduler) score(p *pod) (row int, err error) {
 		return row, nil
 	}
 	p.gpu, err = s.account.GPURequest(p.request, p.needs[0])
-	if errors.Is(err, share.ErrNoTotal) { // bytes: another percentage on each model
+	if errors.Is(err, share.ErrNoTotal) { // bytes, of GPUs that have more and less
 		points := make([]int64, s.nodes.Len())
 		err = s.devices.Score(points, p.needs, &s.fits)
 		return vector.ArgMax(points, &s.fits, tie), err

@@ -104,6 +104,52 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestFilterByAccount: a part of a GPU fits only where the account has GPUs, though its names
+// are no amounts of nodes; a whole one also where nodes only count them.
+func TestFilterByAccount(t *testing.T) {
+	s := newTestScheduler(t, nil)
+	for _, n := range cluster() {
+		if err := s.nodeSeen(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		requests string
+		want     []string
+	}{{"nvidia.com/gpu", []string{"gpu-1", "gpu-2", "shared-1"}}, {"koordinator.sh/gpu", []string{"gpu-1", "gpu-2"}}, {"koordinator.sh/rdma", nil}} {
+		object := newPod("p", "", amounts("2", c.requests, "1"))
+		needs, err := share.Normalize(vectormap.PodRequests(object, podOptions))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var unnamed []string // Koordinator's
+		request, err := s.resources.PodRequest(nil, object, podOptions, &unnamed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i, ok := s.resources.Index("koordinator.sh/gpu"); ok {
+			request[i] = 0 // as if no node announced it
+		}
+		if err := s.updateCards(); err != nil {
+			t.Fatal(err)
+		}
+		job := jobOf(object)
+		task, _, err := s.ledger.ResolveTask(job.Tasks[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := s.filter(&pod{id: object.UID, request: request, needs: needs, task: task})
+		var got []string
+		for row := range s.fits.All() {
+			got = append(got, s.nodes.Name(row))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) || (why == nil) != (c.want != nil) {
+			t.Errorf("%s fits on %v, %v, want %v", c.requests, got, why, c.want)
+		}
+	}
+}
+
 // TestResized: the node and the queue of a pod that shrinks in place count what it has.
 func TestResized(t *testing.T) {
 	s := newTestScheduler(t, nil)
