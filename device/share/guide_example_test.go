@@ -114,6 +114,49 @@ func Example() {
 	// got 2 of 3
 }
 
+// read converts a pod: what it requests of nodes, and what it needs of devices.
+func read(m *vectormap.ResourceVectorMap, pod *corev1.Pod) (amounts vector.ResourceVector, needs []share.Requirement, err error) {
+	options := vectormap.PodOptions{APIServerDefaults: true}
+	var unknown []string // no columns: no node that made the map announces them
+	if amounts, err = m.PodRequest(nil, pod, options, &unknown); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range unknown {
+		_, counted := share.ResourceNamed(name) // by the account
+		if !counted && name != "koordinator.sh/gpu" && name != "koordinator.sh/gpu.shared" {
+			return nil, nil, fmt.Errorf("no node has %s", name)
+		}
+	}
+	needs, err = share.Normalize(vectormap.PodRequests(pod, options))
+	return amounts, needs, err
+}
+
+// Parts of GPUs are no amounts of nodes. A misspelled name is found all the same.
+func Example_names() {
+	node := labeled("node-a", "8")
+	b := vectormap.NewBuilder()
+	b.AddNode(&node)
+	m, err := b.Build()
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range []corev1.ResourceName{"nvidia.com/gpu", "koordinator.sh/gpu", "koordinator.sh/gpu-cores"} {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{name: resource.MustParse("50")},
+		}}}}}
+		amounts, needs, err := read(m, pod)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(name, amounts.Get(vectormap.GPU), needs[0].Count, needs[0].PerInstance)
+	}
+	// Output:
+	// nvidia.com/gpu 50 50 koordinator.sh/gpu-core 100, koordinator.sh/gpu-memory-ratio 100
+	// koordinator.sh/gpu 0 1 koordinator.sh/gpu-core 50, koordinator.sh/gpu-memory-ratio 50
+	// no node has koordinator.sh/gpu-cores
+}
+
 // takeShare takes a pod's part of a GPU where the fewest fragments stay behind. With an
 // error nothing is taken.
 func takeShare(scores *gpu.Bound, devices *share.Bound, nodes *vector.Nodes, account *share.Account, pod vector.PodAmounts, need share.Requirement) (row int, chosen share.Allocation, err error) {
