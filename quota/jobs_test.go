@@ -102,7 +102,7 @@ func TestRefusalOfOneCard(t *testing.T) {
 				w.Errorf("%+v, %v", a, err)
 			}
 			return a
-		}, `queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 2 cards of 2 cards; that is before the gang, whose tasks must be on one card`},
+		}, `queue "q": the tasks of the gang must be on one card: insufficient quota of card A|B: requested 2 cards, room on B for 2 cards of 2 cards; that is before the gang`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			w := newWorld(t, Config{}, "q", "A:4 B:2")

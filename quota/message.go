@@ -39,7 +39,7 @@ var reasons = [...]struct {
 	book.FirmElsewhere: {reasonFirmElsewhere, says("")},
 	book.NotAllowed:    {reasonNotOnNode, says("")},
 	book.HoldTooLarge:  {reasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},
-	book.NotTogether:   {reasonNotTogether, says("; that is before the gang, whose tasks must be on one card")},
+	book.NotTogether:   {reasonNotTogether, says("; that is before the gang")},
 	book.TooLarge:      {ReasonTooLarge, says("; there is no limit, but more can't be counted")},
 }
 
@@ -113,6 +113,9 @@ func (r *Refusal) lacks() string {
 	detail := oneLine(r.Detail)
 	u, what := r.unit()
 	text := fmt.Sprintf(": insufficient quota of %s: requested %s, ", what, u.text(r.Requested))
+	if r.Why == reasonNotTogether {
+		text = ": the tasks of the gang must be on one card" + text
+	}
 	level := fmt.Sprintf("queue %q", brief(r.Level))
 	// First what has no numbers: a quota that is missing, or can't be read, leaves nothing to
 	// compare.

@@ -60,7 +60,8 @@ func (r *Reason) phrase() string {
 		if r.Devices > 1 {
 			most = "at most "
 		}
-		return fmt.Sprintf("insufficient %s (want %s, %s%s free)", r.Resource, r.Resource.text(r.Want), most, r.Resource.text(r.Free))
+		want, free := r.Resource.texts(r.Want, r.Free)
+		return fmt.Sprintf("insufficient %s (want %s, %s%s free)", r.Resource, want, most, free)
 	}
 	return r.Cause.String()
 }

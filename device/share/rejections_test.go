@@ -50,3 +50,23 @@ func TestRejections(t *testing.T) {
 		t.Errorf("a negative amount: %v", err)
 	}
 }
+
+// TestReasonInOneUnit: amounts of memory that are to be compared have one unit, and are exact.
+func TestReasonInOneUnit(t *testing.T) {
+	for _, c := range []struct {
+		want, free int64
+		text       string
+	}{
+		{81559 << 20, 62637312 << 10, "want 83516416Ki, at most 62637312Ki free"},
+		{16 << 30, 12 << 30, "want 16Gi, at most 12Gi free"},
+		{1<<30 + 1, 1 << 30, "want 1073741825, at most 1073741824 free"},
+		{1 << 30, -1 << 20, "want 1024Mi, at most -1Mi free"},
+		{1 << 60, 1 << 62, "want 1Ei, at most 4Ei free"},
+		{80 << 30, 0, "want 80Gi, at most 0 free"},
+	} {
+		r := share.Reason{Cause: share.CauseInsufficient, Resource: share.GPUMemory, Devices: 2, Want: c.want, Free: c.free}
+		if got, want := r.String(), "2 insufficient koordinator.sh/gpu-memory ("+c.text+")"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

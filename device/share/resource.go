@@ -91,6 +91,16 @@ func (r Resource) text(x int64) string {
 	return strconv.FormatInt(x, 10)
 }
 
+// texts shows two amounts that are to be compared, so in one unit.
+func (r Resource) texts(x, y int64) (string, string) {
+	if r != GPUMemory || x == 0 || y == 0 {
+		return r.text(x), r.text(y)
+	}
+	suffixes := [...]string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
+	unit := bits.TrailingZeros64(uint64(x|y)) / 10 // the largest in which both are whole
+	return fmt.Sprintf("%d%s", x>>(10*unit), suffixes[unit]), fmt.Sprintf("%d%s", y>>(10*unit), suffixes[unit])
+}
+
 // kind is a kind of devices, by its place among kinds.
 type kind uint8
 

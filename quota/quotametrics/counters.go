@@ -3,6 +3,7 @@ package quotametrics
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -27,7 +28,7 @@ func NewCounters(subsystem string, counted ...Counted) prometheus.Collector {
 				c.names = append(c.names, name)
 				c.descs = append(c.descs, prometheus.NewDesc(
 					prometheus.BuildFQName("resvec", subsystem, name+"_total"),
-					"Since the start; see the method Counters of what counts.", nil, nil))
+					strings.ReplaceAll(name, "_", " ")+" since the start: see the method Counters of what counts.", nil, nil))
 			}
 		}
 	}

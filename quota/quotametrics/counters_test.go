@@ -29,6 +29,7 @@ func ExampleNewCounters() {
 	for _, family := range families {
 		fmt.Println(family.GetName(), family.Metric[0].GetCounter().GetValue())
 	}
+	fmt.Println(families[0].GetHelp())
 	// Output:
 	// resvec_gang_filters_asked_total 0
 	// resvec_gang_filters_found_total 0
@@ -36,4 +37,5 @@ func ExampleNewCounters() {
 	// resvec_gang_placements_found_total 1
 	// resvec_gang_proofs_asked_total 2
 	// resvec_gang_proofs_won_total 1
+	// filters asked since the start: see the method Counters of what counts.
 }

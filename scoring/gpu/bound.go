@@ -335,7 +335,7 @@ type Rejections struct {
 	Hosts   int // that can host it
 	CPU     int // with too little CPU
 	Others  int // with too little of another amount, GPUs not counted; [vector.Rejections] says of which
-	Model   int // of another model
+	Model   int // with devices of another model
 	Devices int // with too few devices that have enough left
 
 	// Fragmented is how many of Devices have enough left on all devices
@@ -366,7 +366,7 @@ func (b *Bound) Rejections(req *Request, rows *vector.Mask) Rejections {
 		}
 		h := q.gpus.host(row, q.cpu[row])
 		short := !h.hasDevices(req)
-		j.add(h.cpu < max(req.CPU, cpu), !b.fits.Test(row), req.choosy() && !allows(req.Models, h.model), short, short && h.total >= req.total())
+		j.add(h.cpu < max(req.CPU, cpu), !b.fits.Test(row), len(h.left) > 0 && req.choosy() && !allows(req.Models, h.model), short, short && h.total >= req.total())
 	})
 	return j
 }

@@ -42,8 +42,8 @@ func TestRejections(t *testing.T) {
 	}{
 		{"whole", request{CPU: 4000, Count: 1, Milli: 1000}, nil, gpu.Rejections{Rows: 5, Hosts: 1, CPU: 3, Devices: 3, Fragmented: 1},
 			"1/5 nodes fit: 3 insufficient cpu, 3 without enough GPUs left (enough in pieces on 1)"},
-		{"model", request{Count: 1, Milli: 400, Models: []int32{1}}, nil, gpu.Rejections{Rows: 5, Hosts: 1, CPU: 1, Model: 3, Devices: 1},
-			"1/5 nodes fit: 3 of another GPU model, 1 insufficient cpu, 1 without enough GPUs left"},
+		{"model", request{Count: 1, Milli: 400, Models: []int32{1}}, nil, gpu.Rejections{Rows: 5, Hosts: 1, CPU: 1, Model: 2, Devices: 1},
+			"1/5 nodes fit: 2 of another GPU model, 1 insufficient cpu, 1 without enough GPUs left"},
 		{"cpu", request{CPU: 9000, Models: []int32{7}}, nil, gpu.Rejections{Rows: 5, CPU: 5}, "0/5 nodes fit: 5 insufficient cpu"},
 		{"some rows", request{Count: 2, Milli: 600}, first, gpu.Rejections{Rows: 1, Devices: 1, Fragmented: 1},
 			"0/1 nodes fit: 1 without enough GPUs left (enough in pieces on 1)"},
