@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/transform"
 	corev1 "k8s.io/api/core/v1"
@@ -133,6 +134,106 @@ func Example() {
 	// NVIDIA-H100-80GB-HBM3 true
 	// charged: [NVIDIA-H100-80GB-HBM3]
 	// queue "team-a": insufficient quota of card NVIDIA-H100-80GB-HBM3: requested 3 cards, room for 2 cards of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one
+}
+
+// partsOf returns the cards of a pod that requests parts of GPUs, of one of these cards.
+func partsOf(account *share.Account, need share.Requirement, cards ...string) ([]quota.Item, error) {
+	part, err := account.GPURequest(nil, need, cards...) // the larger one of core and memory
+	if err != nil {
+		return nil, err
+	}
+	return []quota.Item{{Alternatives: cards, Milli: int64(part.Count) * int64(part.Milli)}}, nil
+}
+
+// Parts of a card: two pods that fit together, and one that doesn't.
+func Example_parts() {
+	const a100 = "NVIDIA-A100-SXM4-40GB"
+	node := gpuNode("node-1", a100, 4)
+	node.Labels["nvidia.com/gpu.memory"] = "40960"
+	inventory, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var account share.Account
+	if err := account.Set(0, share.States(&inventory.Nodes[0])); err != nil {
+		log.Fatal(err)
+	}
+	l, err := quota.New(quota.Config{MissingUnlimited: true}, inventory.Catalog(), []quota.Queue{{Name: "team-a", Cards: map[string]int64{a100: 1}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	charge := func(id string, requests corev1.ResourceList) {
+		needs, err := share.Normalize(requests)
+		if err != nil {
+			log.Fatal(err)
+		}
+		cards, err := partsOf(&account, needs[0], a100)
+		if err != nil {
+			log.Fatal(err)
+		}
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: requests}}}}}
+		task, _, err := l.ResolveTask(quota.Task{ID: id, Job: id, Queue: "team-a", Pod: pod, Cards: cards})
+		if err != nil {
+			log.Fatal(err)
+		}
+		answer, err := l.CommitOn(task, "node-1")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(id, cards[0].Milli, "milli-cards:", answer.OK)
+		if !answer.OK {
+			fmt.Println(answer.Refusal.Message())
+			_, notes, err := l.ResolveTask(quota.Task{ID: id, Job: id, Queue: "team-a", Pod: pod})
+			fmt.Println("without Cards:", notes, err)
+		}
+	}
+	charge("p-1", corev1.ResourceList{"koordinator.sh/gpu": resource.MustParse("40")})
+	charge("p-2", corev1.ResourceList{"koordinator.sh/gpu-memory": resource.MustParse("30Gi")})
+	// Output:
+	// p-1 400 milli-cards: true
+	// p-2 750 milli-cards: false
+	// queue "team-a": insufficient quota of card NVIDIA-A100-SXM4-40GB: requested 0.75 cards, room for 0.6 cards of 1 card, the total would be 1.15 cards
+	// without Cards: [quota: resource "koordinator.sh/gpu-memory": the amount is 30Gi, a part of a device, and counts on no card: the task's Cards can say on which] <nil>
+}
+
+// A gang whose nodes are chosen before it is charged.
+func Example_gangOnNodes() {
+	nodes := []corev1.Node{gpuNode("node-1", "A100", 4), gpuNode("node-2", "H100", 4)}
+	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := quota.New(quota.Config{}, inventory.Catalog(), []quota.Queue{{Name: "team-a", Cards: map[string]int64{"A100": 4, "H100": 4}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	gang := func(nodes ...string) (tasks []*quota.TaskRequest) {
+		for i, node := range nodes {
+			task, _, err := l.ResolveTask(quota.Task{
+				ID: fmt.Sprint("train-", i), Job: "train", Queue: "team-a", Node: node, Pod: gpuPod("A100|H100", 2),
+			})
+			if err != nil {
+				log.Fatal(err)
+			}
+			tasks = append(tasks, task)
+		}
+		return tasks
+	}
+	for _, nodes := range [][]string{{"node-1", "node-2"}, {"node-2", "node-2"}} {
+		answer, err := l.CommitAll(gang(nodes...))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(nodes, answer.OK, answer.Charged, answer.Refusal.Message())
+		for _, option := range answer.Options {
+			fmt.Println(answer.Task, option.Resource, option.Why)
+		}
+	}
+	// Output:
+	// [node-1 node-2] false [] queue "team-a": the tasks of the gang must be on one card: insufficient quota of card A100|H100: requested 2 cards, room on H100 for 4 cards of 4 cards; that is before the gang
+	// train-1 A100 NotOnNode
+	// train-1 H100 NotTogether
+	// [node-2 node-2] true [H100 H100]
 }
 
 // The life of a reservation: the picture of the guide in numbers.

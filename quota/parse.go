@@ -42,7 +42,7 @@ func (e EntryError) subject() string {
 	switch e.Code {
 	case codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource, codeCardMismatch, codeSharedCard:
 		return "card"
-	case codeIgnoredResource, codeRoundedUp, codeRoundedDown, codeUnnamedCards:
+	case codeIgnoredResource, codeRoundedUp, codeRoundedDown, codeUnnamedCards, codePartOfDevice:
 		return "resource"
 	case codeUnlimited:
 		if e.Field == listCapability {
@@ -96,6 +96,8 @@ func (e EntryError) detail() string {
 		return "the task's item " + value + " has this card already"
 	case codeUnnamedCards:
 		return "the amount is " + value + ", and no card is named: it counts when the job's annotation names cards, or its pods are there"
+	case codePartOfDevice:
+		return "the amount is " + value + ", a part of a device, and counts on no card: the task's Cards can say on which"
 	case codeRoundedDown:
 		return "the amount is " + value + ": is the suffix m, for thousandths, meant?"
 	case codeUnlimited:
@@ -132,6 +134,7 @@ const (
 	codeCardMismatch      = "CardMismatch"      // a task runs on a card that it didn't ask for; what it asked for
 	codeSharedCard        = "SharedCard"        // another item of the task has the card already; the key of that item
 	codeUnnamedCards      = "UnnamedCards"      // a job's minResources have a resource that carries cards, and nothing names a card; the amount
+	codePartOfDevice      = "PartOfDevice"      // a pod asks for a part of a device by Koordinator's names, and Cards don't say of which; the amount
 	codeRoundedDown       = "RoundedDown"       // an amount of a list isn't whole in its unit; the amount, and what it counts as
 	codeUnlimited         = "Unlimited"         // an amount of a list or a quota is more than can be counted, and no limit; the amount
 	codeRoundedUp         = "RoundedUp"         // a pod asks for a part of a card, and counts with a whole one; the amount
@@ -141,7 +144,7 @@ const (
 func (e EntryError) IsNote() bool {
 	switch e.Code {
 	case codeEmptyAlternative, codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource,
-		codeIgnoredResource, codeCardMismatch, codeSharedCard, codeRoundedUp, codeRoundedDown, codeUnlimited, codeUnnamedCards:
+		codeIgnoredResource, codeCardMismatch, codeSharedCard, codeRoundedUp, codeRoundedDown, codeUnlimited, codeUnnamedCards, codePartOfDevice:
 		return true
 	}
 	return false

@@ -18,8 +18,9 @@ import (
 // cards, each with the amount of the resource that carries it: limits, else requests, of
 // the pod as a whole, rounded up to whole cards. Cards that nobody knows, or that another
 // resource carries than those before them, are left out. A resource that carries cards,
-// none of which is listed, is an item of its own, as [Config.Unnamed] says. On a node a
-// task is charged on the first alternative there.
+// none of which is listed, is an item of its own, as [Config.Unnamed] says. Parts of GPUs by
+// Koordinator's names count only by task.Cards; without these they are a note or, with
+// [UnnamedRefuse], a fault. On a node a task is charged on the first alternative there.
 //
 // A fault in a pod makes a request that is refused; Invalid says why. The second result
 // has notes on what counts otherwise than written. An error is a bad id or an amount of
@@ -187,6 +188,7 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 		}
 	} else if t.invalid == "" {
 		drafts = r.carried(t, p, p.annotation(r.l.cfg.Keys), r.l.cfg.Unnamed)
+		r.parts(t, p)
 	}
 	r.finish(t, task, p, drafts)
 	return nil
@@ -438,6 +440,28 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 		drafts = append(drafts, d)
 	}
 	return drafts
+}
+
+// parts looks for parts of devices by Koordinator's names, which carry no cards: without Cards
+// nothing is charged for them, and that should not go unseen.
+func (r *resolver) parts(t *TaskRequest, p podParts) {
+	if r.l.cfg.Unnamed == UnnamedIgnore || len(r.found.known) == 0 {
+		return
+	}
+	var names []corev1.ResourceName
+	for name, q := range p.requests {
+		if strings.HasPrefix(string(name), "koordinator.sh/gpu") && q.Sign() > 0 && !r.covers(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		q := p.requests[name]
+		if r.l.cfg.Unnamed == UnnamedRefuse {
+			t.fail("the pod requests %s of %s, a part of a device, and the task's Cards don't say of which card", brief(quantity.Text(q)), name)
+		}
+		r.note(EntryError{Name: string(name), Code: codePartOfDevice, Value: brief(quantity.Text(q))})
+	}
 }
 
 // named makes an item of the annotation's cards.

@@ -887,3 +887,33 @@ func TestPartsOfCards(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsOfDevices: what Koordinator's names ask for is on no card unless Cards say so,
+// which is never silent.
+func TestPartsOfDevices(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{
+		"koordinator.sh/gpu-core": resource.MustParse("50"), "koordinator.sh/gpu-memory": resource.MustParse("20Gi"), "koordinator.sh/rdma": resource.MustParse("1"),
+	}}}}}}
+	for _, c := range []struct {
+		policy  UnnamedPolicy
+		cards   []Item
+		notes   int
+		invalid string
+	}{
+		{"", nil, 2, ""},
+		{UnnamedIgnore, nil, 0, ""},
+		{UnnamedRefuse, nil, 2, "the pod requests 50 of koordinator.sh/gpu-core, a part of a device, and the task's Cards don't say of which card"},
+		{UnnamedRefuse, []Item{{Alternatives: []string{"A"}, Milli: 500}}, 0, ""},
+	} {
+		w := newWorld(t, Config{Unnamed: c.policy}, "q", "A:1")
+		task, notes, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod, Cards: c.cards})
+		if err != nil || len(notes) != c.notes || task.Invalid() != c.invalid || len(task.Need().Items) != len(c.cards) {
+			t.Errorf("%q: %v, %q, %v, %v", c.policy, notes, task.Invalid(), task.Need(), err)
+		}
+		for _, note := range notes {
+			if !note.IsNote() {
+				t.Errorf("%v is no note", note)
+			}
+		}
+	}
+}
