@@ -114,14 +114,20 @@ func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, pr
 // and what is left of a GPU down: one with that much left has the amount.
 func (a *Account) thousandths(r Resource, amount int64, models []int32) (int64, error) {
 	const whole = milliRatio * wholeDevice
+	if len(a.devices) == 0 {
+		return whole, nil // of no GPU
+	}
 	least := make([]int64, len(a.products)+1) // by product, the unknown one first
 	for i := range least {
 		least[i] = math.MaxInt64
 	}
-	for row := range a.devices {
+	for row, total := range a.total.Column(int(r))[:len(a.devices)] {
 		d := &a.devices[row]
-		if d.kind == kindGPU && (len(models) == 0 || d.product >= 0 && slices.Contains(models, d.product)) && hasSome(&a.total, row) {
-			least[d.product+1] = min(least[d.product+1], int64(a.total.At(row, int(r))))
+		switch {
+		case d.kind != kindGPU || len(models) > 0 && (d.product < 0 || !slices.Contains(models, d.product)):
+		case total <= 0 && !hasSome(&a.total, row): // nothing is ever left of it
+		default:
+			least[d.product+1] = min(least[d.product+1], int64(total))
 		}
 	}
 	least = slices.DeleteFunc(least, func(total int64) bool { return total == math.MaxInt64 })
