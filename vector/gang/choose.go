@@ -1,6 +1,7 @@
 package gang
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/resvec/resvec/internal/kernel"
@@ -130,7 +131,7 @@ func (v *released) add(owner, row int, amounts vector.ResourceVector) {
 	v.rows, v.owners = append(v.rows, int32(row)), append(v.owners, int32(owner))
 	v.amounts = append(v.amounts, amounts...)
 	for range v.cols - len(amounts) {
-		v.amounts = append(v.amounts, 0)
+		v.amounts = append(v.amounts, math.Copysign(0, -1)) // added to what is free it leaves all bits, those of -0 too
 	}
 	if i%kernel.Block == 0 {
 		v.gone, v.saved = append(v.gone, 0), append(v.saved, 0)

@@ -29,7 +29,7 @@ type site struct {
 	room       int // of a domain: how many pods the set takes that it is, or is in; unlimited without one
 }
 
-const unlimited = 1 << 30
+const unlimited = math.MaxInt
 
 // goldenTopology is a request without resources.
 type goldenTopology struct {
@@ -116,11 +116,16 @@ func (g *goldenTopology) pods(s *site, extra bool) int {
 		}
 		return s.places
 	}
-	outer, _ := g.sliced()
+	outer, outermost := g.sliced()
 	part := func(c *site, extra bool) int {
 		pods := g.pods(c, extra)
-		if size := g.sizes[c.level]; size > 0 && c.level > outer && c.row < 0 {
+		size := g.sizes[c.level]
+		switch {
+		case c.row >= 0 || size == 0:
+		case c.level > outer:
 			return g.whole(pods, size, extra)
+		case extra && g.whole(pods, outermost, true) < 0: // the last slice does not fit
+			return -1
 		}
 		return pods
 	}
