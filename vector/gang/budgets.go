@@ -37,19 +37,21 @@ func (p *Proof) Limit(b Budgets) error {
 	if free.Version() != p.began {
 		panic("gang: budgets after a change")
 	}
-	p.budget.end()
 	if b.Limits != nil {
 		if p.asked == 0 {
 			panic("gang: Limit before Reset")
 		}
 		checkSame(free, b.Limits)
-		if err := checkLimits(b.Limits); err != nil {
-			return err
-		}
-		p.budget.take(b)
 	}
-	p.forget()
-	return nil
+	p.budget.end()
+	var err error
+	if b.Limits != nil {
+		if err = checkLimits(b.Limits); err == nil {
+			p.budget.take(b)
+		}
+	}
+	p.forget() // also after an error: budgets before that had conditions of their own
+	return err
 }
 
 // checkLimits returns what is wrong with limits.

@@ -477,6 +477,24 @@ func TestBudgetErrors(t *testing.T) {
 	wantMatrix(t, "after errors", p.Matrix(), [][]float64{{0, 0}, {0, 0}})
 }
 
+// TestBudgetsRefused: budgets that are refused end the ones before them, and the conditions about
+// those. A gang with a leader came before, whose conditions mean nothing any more.
+func TestBudgetsRefused(t *testing.T) {
+	var p gang.Proof
+	free := matrixOf(1, vec{9}, vec{9})
+	p.Reset(free, matrixOf(1, vec{1}, vec{8}, vec{8}, vec{8}), nil)
+	p.Reset(free, matrixOf(1, vec{8}, vec{8}), nil)
+	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{0})}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{nan})}); err == nil {
+		t.Fatal("NaN is a limit")
+	}
+	if why, infeasible := p.Infeasible(); infeasible {
+		t.Errorf("a gang that fits: %+v", why)
+	}
+}
+
 func TestBudgetPanics(t *testing.T) {
 	free, requests, limits := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1}), matrixOf(2, vec{1})
 	var p gang.Proof
