@@ -351,7 +351,7 @@ func TestEdgesOfAmounts(t *testing.T) {
 		}
 		dim, isCard := cardIndex(m, "A")
 		if isCard && (built[0].denied[dim] != "") != c.deny {
-			t.Errorf("%+v: denied %q", c.queue, built[0].denied)
+			t.Errorf("%+v: denied %v", c.queue, built[0].denied)
 		}
 	}
 }
