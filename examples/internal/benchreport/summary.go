@@ -18,18 +18,11 @@ var questions = []question{
 	{"64 pods at once (`FitMatrix`)", "Ratio", "kernel", "FitMatrix", "8", ""},
 	{"how many copies of a pod each can take (`Copies`)", "Ratio", "kernel", "Copies", "8", ""},
 	{"how full each node is (`NormalizedSum`)", "Ratio", "kernel", "NormalizedSum", "8", ""},
-	{"its dominant share (`DominantResource`)", "Ratio", "kernel", "DominantResource", "8", ""},
-	{"how full, by its own size (`NormalizedSumRows`)", "Ratio", "kernel", "NormalizedSumRows", "8", ""},
 	{"the best node (`ArgMax`)", "Ratio", "kernel", "ArgMax", "1", ""},
-	{"the 16 best (`TopK`)", "Ratio", "kernel", "TopK", "1", ""},
 	{"Volcano's strategy fit", "ScoringRatio", "scorer", "StrategyFit", "8", ""},
-	{"Volcano's SRA", "ScoringRatio", "scorer", "SRA", "8", ""},
-	{"kube-scheduler's LeastAllocated", "ScoringRatio", "scorer", "LeastAllocated", "8", ""},
 	{"kube-scheduler's BalancedAllocation", "ScoringRatio", "scorer", "Balanced", "8", ""},
-	{"kube-scheduler's RequestedToCapacityRatio", "ScoringRatio", "scorer", "RequestedToCapacityRatio", "8", ""},
 	{"GPU fragmentation (FGD), 8 pods", "ScoringRatio", "scorer", "Fragmentation", "8", ""},
-	{"a decision by 4 of 8 resources: filter, strategy fit and SRA, pick", "ScoringRatio", "scorer", "Decision", "8", "4"},
-	{"a decision by all 8", "ScoringRatio", "scorer", "Decision", "8", ""},
+	{"a decision: filter, strategy fit and SRA, pick", "ScoringRatio", "scorer", "Decision", "8", ""},
 }
 
 // scenario is the line of the scenario filter, which has no implementations.
