@@ -19,7 +19,6 @@ func (a *jsonAmount) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*int64)(a))
 }
 
-// MarshalJSON writes [Unlimited] as "unlimited", and UnmarshalJSON reads it.
 func (h Headroom) MarshalJSON() ([]byte, error)     { return json.Marshal(h.json()) }
 func (h *Headroom) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, h.json()) }
 
@@ -48,14 +47,13 @@ type refusalJSON struct {
 	Message   string     `json:"message"`
 }
 
-// MarshalJSON writes the fields, [Unlimited] as "unlimited" and, as message, what Message says:
-// who reads it may have no Message to call.
+// MarshalJSON adds to the fields what Message says, as message.
 func (r Refusal) MarshalJSON() ([]byte, error) {
 	return json.Marshal(refusalJSON{r.Reason, r.Queue, headroomFields(r.Headroom), jsonAmount(r.Room), jsonAmount(r.Limit),
 		r.Best, r.Requested, r.Detail, r.Message()})
 }
 
-// UnmarshalJSON reads the fields. What Message says is not read.
+// UnmarshalJSON reads the fields, not the message.
 func (r *Refusal) UnmarshalJSON(text []byte) error {
 	x := refusalJSON{Reason: r.Reason, Queue: r.Queue, headroomFields: headroomFields(r.Headroom), Room: jsonAmount(r.Room), Limit: jsonAmount(r.Limit), Best: r.Best, Requested: r.Requested, Detail: r.Detail}
 	if err := json.Unmarshal(text, &x); err != nil {
@@ -66,7 +64,6 @@ func (r *Refusal) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes [Unlimited] as "unlimited", and UnmarshalJSON reads it.
 func (f Fits) MarshalJSON() ([]byte, error)     { return json.Marshal(f.json()) }
 func (f *Fits) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, f.json()) }
 
@@ -78,7 +75,6 @@ func (f *Fits) json() any {
 	}{(*jsonAmount)(&f.Copies), (*fields)(f)}
 }
 
-// MarshalJSON writes [Unlimited] as "unlimited", and UnmarshalJSON reads it.
 func (u Usage) MarshalJSON() ([]byte, error)     { return json.Marshal(u.json()) }
 func (u *Usage) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, u.json()) }
 

@@ -76,20 +76,18 @@ const (
 )
 
 // Headroom is how much would be admitted of cpu, memory, an output, or a card as one
-// alternative of an item, in the units of [Usage]. Room and Limit may be [Unlimited]. Room
-// is negative if a limit is exceeded, or if what a job uses beyond its min is promised to
-// another job. If Why is NotTogether it is that before the gang.
+// alternative of an item, in the units of [Usage]. Room and Limit may be [Unlimited].
 type Headroom struct {
 	Item     int    `json:"item,omitempty"`     // the index of the card's item; 0 of others
 	Resource string `json:"resource,omitempty"` // cpu, memory, the card or the output
 	Why      Reason `json:"why,omitempty"`      // empty: what is asked for fits
-	Room     int64  `json:"room"`               // the most that would be admitted
+	Room     int64  `json:"room"`               // the most that would be admitted, before the gang if Why is NotTogether; negative if a limit is exceeded, or what a job uses beyond its min is promised to another
 	Level    string `json:"level,omitempty"`    // the queue with the least room: that one or one above it
 	Limit    int64  `json:"limit"`              // of Level
 }
 
 // Answer is the answer to an operation or a question. With an error only Seq counts. A
-// question that is given an Answer reuses its slices.
+// question fills the Answer that it is given, if any, and reuses its slices.
 type Answer struct {
 	OK      bool       `json:"ok"`
 	Repeat  bool       `json:"repeat,omitempty"`  // the same call was answered before, and nothing changed

@@ -55,6 +55,7 @@ func (q *builtQueue) denyUnreadable(m *vectormap.ResourceVectorMap) {
 // name. notes has what is wrong with entries, and what doesn't count, by queue. The faults
 // are those of names and parents first, then those of amounts.
 func (c *Config) build(m *vectormap.ResourceVectorMap, queues []Queue) (wide *vectormap.ResourceVectorMap, built []builtQueue, notes [][]EntryError, f faults) {
+	// All texts first: a vector needs a map that has the cards of every queue.
 	texts := make([]map[string]quotaText, len(queues))
 	named := map[string]bool{}
 	for i := range queues {
@@ -204,6 +205,7 @@ func (b *queueBuilder) checkCards() {
 			}
 		}
 	}
+	// Above each name was looked at alone, where no two can be the same card.
 	for _, fault := range b.texts[b.config.quotaKey()].faults {
 		if fault.Field == cardsField && fault.Code == codeDuplicate { // by space around a name
 			b.faults.add(field.Duplicate(at.Key(brief(fault.Name)), brief(fault.Name)), ErrBadName)
@@ -273,6 +275,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		switch {
 		case !ok: // of a parser that takes everything
 			faults = append(faults, EntryError{Code: codeEmptyName, Field: key})
+		// An entry without a limit is still one: the queue mentions the card.
 		case count.Milli == Unlimited && what == listCapability:
 			v[dim], mentioned[dim] = math.Inf(1), true
 		case count.Milli == Unlimited: // it can't be kept free, nor deserved
@@ -282,6 +285,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			v[dim], mentioned[dim] = float64(count.Milli), true
 		}
 	}
+	// One annotation may be read for three vectors, and has the same faults each time.
 	if !b.said[key] {
 		b.said[key] = true
 		b.notes = append(b.notes, faults...)
@@ -355,11 +359,14 @@ func (q *builtQueue) deny(m *vectormap.ResourceVectorMap, faults []EntryError) {
 		switch {
 		case fault.IsNote() || isCard && twice:
 		case isCard:
+			// It repeats what a user wrote, and has to come back from a snapshot as it was.
 			q.denied[dim] = strings.ToValidUTF8(fault.text(), "\uFFFD")
 		// A fault of a card without a dimension, or of no card, has nothing to deny.
 		case fault.Name == "" && fault.Code != codeEmptyName && q.unreadable == "":
 			q.unreadable = strings.ToValidUTF8(fault.text(), "\uFFFD")
 		}
 	}
+	// After the entries: what is wrong with one of them says more than what is wrong with
+	// all.
 	q.denyUnreadable(m)
 }

@@ -24,7 +24,8 @@ type Catalog interface {
 	Totals() device.Totals                          // of all nodes, each once
 }
 
-// cardPrefix makes the name of a card's dimension from the card's name.
+// cardPrefix makes the name of a card's dimension from the card's name. A card may be
+// called cpu, or as an output is: with the prefixes their dimensions stay apart.
 const cardPrefix = "card:"
 
 // outputPrefix makes the name of an output's dimension from that of the output.
@@ -38,6 +39,8 @@ func newMap(outputs []corev1.ResourceName) (*vectormap.ResourceVectorMap, error)
 		if err := badName(string(output)); err != nil {
 			return nil, fmt.Errorf("%w: outputs[%d] is %q", err, i, brief(string(output)))
 		}
+		// They have dimensions already, which a queue limits by its fields. An output of that
+		// name would count a pod twice.
 		if slices.Contains(dimNames[:], string(output)) {
 			return nil, fmt.Errorf("quota: outputs[%d] is %q: want another name, queues are limited in cpu and memory without", i, output)
 		}
@@ -62,6 +65,8 @@ func extendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.Resou
 	if len(names) == 0 {
 		return m, nil
 	}
+	// A catalog may list cards in any order. Sorted, two ledgers of one catalog have the
+	// same map.
 	slices.Sort(names)
 	return m.Extend(nil, vectormap.Literal(vectormap.UnitMilli, slices.Compact(names)...))
 }
@@ -69,6 +74,7 @@ func extendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.Resou
 // cardIndex returns the dimension of a card.
 func cardIndex(m *vectormap.ResourceVectorMap, card string) (int, bool) {
 	dim, ok := m.Index(cardPrefix + card)
+	// Only a literal dimension is a card: a resource of a pod may have such a name, too.
 	if !ok || !m.IsLiteral(dim) {
 		return 0, false
 	}
@@ -109,7 +115,8 @@ func resourceOf(m *vectormap.ResourceVectorMap, dim int) string {
 	return name
 }
 
-// discovery is what a ledger knows of the cards. It is replaced, never changed.
+// discovery is what a ledger knows of the cards. It is replaced, never changed. So what
+// began to be resolved with one goes on with it, without a lock.
 type discovery struct {
 	findings
 	known   map[string][]corev1.ResourceName
@@ -177,6 +184,7 @@ func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, d
 			next.known[card] = resources
 		}
 	}
+	// All that can fail comes before the first change of the ledger.
 	wide, err := extendMap(l.m, sorted(next.known))
 	if err != nil {
 		return err
@@ -185,10 +193,12 @@ func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, d
 		return err
 	}
 	l.widen(wide)
+	// If the catalog is the same, what it said of nodes still holds.
 	if placed == nil {
 		next.nodes = l.source.nodes
 	}
 	l.source = next
+	// Sites read the discovery of the ledger, so it has to be the new one by now.
 	if placed != nil {
 		l.readSites(placed)
 	}
@@ -215,10 +225,13 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 			d.carried[resource] = append(d.carried[resource], card)
 		}
 	}
+	// Without a catalog nobody knows what there is, which is not the same as nothing.
 	if d.catalog == nil {
 		return nil
 	}
 	d.totals[vectormap.CPU], d.totals[vectormap.Memory] = d.amounts.CPUMilli, d.amounts.MemoryBytes
+	// A catalog that counts nothing limits nothing: with totals of 0 guarantees would leave
+	// no queue more than its own.
 	d.counts = d.amounts.CPUMilli > 0 || d.amounts.MemoryBytes > 0 ||
 		slices.ContainsFunc(d.amounts.Cards, func(card device.CardTotal) bool { return card.Milli > 0 })
 	for _, card := range d.amounts.Cards {
@@ -237,6 +250,8 @@ type nodeCards struct {
 	amounts map[string][]siteCard // what is allocatable
 }
 
+// noCards is the empty set, to which nobody may add. By its address messages know a node
+// without cards, see noteNode.
 var noCards = new(book.Set)
 
 // seen returns the cards of a node that was asked for before, and nil of another.
@@ -273,6 +288,8 @@ func (d *discovery) keep(node string, cards []device.Card, dims map[string]int32
 			amounts = append(amounts, siteCard{dim: dim, has: milliCards(cards[i].Count)})
 		}
 	}
+	// Two goroutines may have asked for the same node. A catalog doesn't change, so both
+	// have the same.
 	d.nodes.mu.Lock()
 	defer d.nodes.mu.Unlock()
 	if d.nodes.sets == nil {
@@ -306,6 +323,7 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 			l.cards[dim], l.dims[card] = card, int32(dim)
 		}
 	}
+	// Everything is listed in this order, so equal states are reported in the same words.
 	l.order = []int32{dimCPU, dimMemory}
 	for _, card := range sorted(l.dims) {
 		l.order = append(l.order, l.dims[card])

@@ -9,7 +9,7 @@ import (
 )
 
 // Check recomputes everything from the records. An error lists the first things that don't
-// agree: it is a fault of this package, or of memory.
+// agree: a fault of this package, or of memory.
 func (l *Ledger) Check() error {
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -161,9 +161,8 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// Over lists the limits that are exceeded, by queue: they were lowered, or more runs than
-// was decided here. Room is Limit - max(allocated, allocated - elastic + inqueue), see
-// [Usage].
+// Over lists the limits that are exceeded, by queue. Room is Limit - max(allocated,
+// allocated - elastic + inqueue), see [Usage].
 func (l *Ledger) Over() []Headroom {
 	l.rlock()
 	defer l.mu.RUnlock()

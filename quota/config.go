@@ -5,10 +5,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Config is how a [Ledger] decides, for its life: with other Outputs or another
-// Transformation make a new ledger and call [Ledger.Reconcile]. The zero value is the
-// default. OnEvent is called without a lock, in the goroutine of the operation: Event.Seq
-// orders events. SetQueues and SetCatalog have none.
+// Config is how a [Ledger] decides, for its life: to change it make a new ledger and call
+// [Ledger.Reconcile]. The zero value is the default.
 type Config struct {
 	Keys               Keys                      // the annotations
 	Unnamed            UnnamedPolicy             // card-carrying resources of a pod whose cards are not named
@@ -21,11 +19,11 @@ type Config struct {
 	CountReleasing     bool                      // tasks that are being deleted, or wait for such, count as allocated
 	Outputs            []corev1.ResourceName     // further resources that queues are limited in, in whole units
 	Transformation     *transform.Transformation // makes outputs of what pods request; nil: they request them by name
-	OnEvent            func(Event)               // if not nil, gets an event for each changed job or task, and each refused operation
+	OnEvent            func(Event)               // if not nil, gets an event for each changed job or task, and each refused operation, in the goroutine of that, without a lock: Event.Seq orders them; SetQueues and SetCatalog have none
 }
 
-// UnnamedPolicy says what counts of a resource that carries cards when its pod names none
-// of them. Empty: as if all known cards of the resource were named, sorted.
+// UnnamedPolicy says what counts of a resource that carries cards when its pod names none.
+// Empty: as if all known cards of the resource were named, sorted.
 type UnnamedPolicy string
 
 const (

@@ -9,10 +9,9 @@ type Fits struct {
 	Next   Answer     `json:"next"`           // to one copy more; OK if no limit stops them
 }
 
-// JobCopies counts how many new jobs like this one would be reserved now, as by
-// ReserveMany, and says what stops the next one. If only a sum would, after more than a
-// thousand, they are [Unlimited]. The work doesn't grow with their number. A job that
-// another queue has is an [ErrConflict].
+// JobCopies counts how many new jobs like this one ReserveMany would reserve now, and says
+// what stops the next one: [Unlimited] if only a sum would, after more than a thousand. The
+// work doesn't grow with their number.
 func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	l.serves(job.owner)
 	l.rlock()

@@ -9,16 +9,9 @@ import (
 // of them write to the ledger's lock.
 type counts struct{ questions, operations, refused, snapshots atomic.Uint64 }
 
-// Counters yields what the ledger has done since it was made, by names in the form of
-// Prometheus:
-//
-//   - questions: of Enqueueable, Allocatable and AllocatableOn, each of a batch, and of
-//     JobCopies and TaskCopies;
-//   - operations: calls that may change the ledger, such as Reserve or SetQueues;
-//   - refused: operations that were refused, which [QueueStatus] counts by queue and reason;
-//   - snapshots: calls of Snapshot.
-//
-// Later versions may yield more. It takes no lock.
+// Counters yields what the ledger has done since it was made, by names for Prometheus:
+// questions of what would be admitted, each of a batch; operations, calls that may change
+// it; refused of these; and snapshots. Later versions may yield more. It takes no lock.
 func (l *Ledger) Counters() iter.Seq2[string, uint64] {
 	l.made()
 	return func(yield func(string, uint64) bool) {

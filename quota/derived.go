@@ -22,6 +22,7 @@ func (l *Ledger) total(dim int) int64 {
 	if l.output(int32(dim)) != "" || !l.source.counts {
 		return Unlimited // a cluster has what its pods make, and nobody knows what it has otherwise
 	}
+	// Devices that were lost under a pod still count, see site.go.
 	return book.AddSaturated(l.source.totals[dim], l.lost[dim])
 }
 
@@ -56,14 +57,15 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 	return 0
 }
 
-// CompareQueues is negative if queue a comes before b: the one of higher priority, lower
-// share or smaller name, of those above them with the same parent. A queue comes before
-// those below it, one that isn't there last. On one state it is a total order.
+// CompareQueues is negative if queue a comes before b: by higher priority, lower share or
+// smaller name, of those above them with the same parent. A queue comes before those below
+// it, one that isn't there last: a total order on one state.
 func (l *Ledger) CompareQueues(a, b string) int {
 	l.rlock()
 	defer l.mu.RUnlock()
 	qa, qb := l.queues[a], l.queues[b]
 	switch {
+	// Unknown names have an order, too, so that a list with some of them can be sorted.
 	case qa == nil && qb == nil:
 		return strings.Compare(a, b)
 	case qa == nil:
@@ -83,12 +85,14 @@ func compareQueues(a, b *book.Queue) int {
 	for range -deeper {
 		b = b.Parent
 	}
+	// One is above the other, and comes first.
 	if a == b {
 		return deeper
 	}
 	for a.Parent != b.Parent {
 		a, b = a.Parent, b.Parent
 	}
+	// Shares compare exactly: with a tolerance a could equal b, and b c, but a not c.
 	return cmp.Or(
 		cmp.Compare(recordOf(b).spec.Priority, recordOf(a).spec.Priority),
 		cmp.Compare(a.Share(), b.Share()),
@@ -101,6 +105,7 @@ func compareQueues(a, b *book.Queue) int {
 // job holds for it, or else the first.
 func (l *Ledger) countWaiting(add func(q *book.Queue, dim int32, amount int64)) {
 	for _, w := range l.waiting {
+		// A view may have tasks of queues that the ledger hasn't got yet.
 		q := l.queues[w.queue]
 		if q == nil {
 			continue

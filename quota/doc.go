@@ -53,6 +53,4 @@
 //     [EntryError], or the request is refused.
 //   - What a method returns belongs to the caller, and has a form in JSON, in which
 //     [Unlimited] is "unlimited". A sequence shows one state, and holds no lock.
-//
-// The decisions are in quota/internal/book, in numbers.
 package quota

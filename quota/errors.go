@@ -8,7 +8,7 @@ import (
 // What errors of this package are, by [errors.Is]. Their texts name the object, the value
 // and what would be right; they may change.
 var (
-	ErrConflict  = errors.New("quota: id is in use with other content")
+	ErrConflict  = errors.New("quota: id is in use with other content")     // or a job is in another queue
 	ErrReserved  = fmt.Errorf("%w: reserved with another min", ErrConflict) // see [Ledger.Resize]
 	ErrBadAmount = errors.New("quota: bad amount")                          // that nothing can have: negative, too large, no multiple of its unit, of no output; a sum that is too large
 	ErrBadName   = errors.New("quota: name is empty or not UTF-8")          // it couldn't be written down

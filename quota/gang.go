@@ -6,11 +6,11 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// CommitAll charges a gang, or nothing. Tasks without alternatives come first, then the
+// CommitAll charges a gang, or nothing: first the tasks without alternatives, then the
 // others in their order, each on top of those before it. Without AnyMix tasks of one job
-// with the same alternatives go on the first card that has room for all. Charged has the
-// cards of all tasks, in the given order; a refusal is of the first that failed. A charged
-// gang is a repeat, a task twice in it an [ErrConflict].
+// with the same alternatives go on the first card with room for all. Charged has the cards
+// of all tasks, in the given order; a refusal is of the first that failed. A charged gang
+// is a repeat, a task twice in it an [ErrConflict].
 func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
 		l.serves(t.owner)
@@ -61,6 +61,7 @@ func (g *gang) undo() {
 	for _, w := range g.waits {
 		g.l.waiting[w.id] = w
 	}
+	// Last, since Undo still changes their records.
 	for _, j := range slices.Backward(g.jobs) {
 		g.l.book.Drop(&j.Job)
 		g.l.forget(j)
@@ -69,6 +70,7 @@ func (g *gang) undo() {
 
 func (g *gang) commit() (Answer, error) {
 	g.charged = make([][]string, len(g.tasks))
+	// Charged twice it would be a repeat, and the gang be short of a task without a word.
 	seen := make(map[string]bool, len(g.tasks))
 	for _, t := range g.tasks {
 		if seen[t.id] {
@@ -116,6 +118,7 @@ func (g *gang) groups() (groups [][]int) {
 			continue
 		}
 		id := key{t.job, keys}
+		// With AnyMix no card binds the tasks of a job, so each is decided on alone.
 		if k, ok := of[id]; ok && !g.l.anyMix(t) {
 			groups[k] = append(groups[k], i)
 			continue
@@ -200,6 +203,8 @@ func (g *gang) refuse(t *TaskRequest, cards *book.Set) {
 func (g *gang) explain(grouped bool) (a Answer) {
 	t := g.tasks[g.failed]
 	q := g.l.queueOf(&t.queueAt, t.queue)
+	// Alone the task may have had room on another card. Then it is the gang that doesn't
+	// fit.
 	if grouped {
 		var alone book.Answer
 		book.MayCharge(&alone, q, g.l.jobOf(t), &t.use, t.bound, nil)

@@ -26,10 +26,12 @@ import (
 //
 // Decisions are made in internal/book. Its package comment says how to add one.
 
-// Ledger is the account of a tree of queues: what each may use, what it uses, and what it
-// has promised to jobs. [New] and [Restore] make one, for any number of goroutines. The
-// zero value panics.
+// Ledger is the account of a tree of queues, for any number of goroutines. [New] and
+// [Restore] make one; the zero value panics.
 type Ledger struct {
+	// mu guards all but cfg, which stays, spare and counts. What a discovery knows of
+	// nodes, and the interner, have locks of their own, taken after mu and never before it.
+	// The caller's code, a Catalog or OnEvent, runs without any.
 	mu  sync.RWMutex
 	cfg Config
 	m   *vectormap.ResourceVectorMap
@@ -56,7 +58,8 @@ type Ledger struct {
 	counts   counts
 }
 
-// scratch is memory of a decision.
+// scratch is memory of a decision. It is used again, so that most decisions need no memory
+// of their own.
 type scratch struct {
 	plan   book.Plan
 	answer book.Answer

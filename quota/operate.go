@@ -8,14 +8,14 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// Enqueueable reports whether a job's min can be promised to it now. dst, if not nil,
-// becomes the answer.
+// Enqueueable reports whether a job's min can be promised to it now.
 func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	l.serves(job.owner)
 	l.rlock()
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
+	// Without an answer nobody reads the options.
 	s.answer.Brief = dst == nil
 	q := l.queueOf(&job.queueAt, job.queue)
 	l.counts.questions.Add(1)
@@ -27,8 +27,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 }
 
 // Allocatable reports whether a task can be charged now; of a charged one, whether another
-// like it can. dst, if not nil, becomes the answer, with all alternatives of all items as
-// Options.
+// like it can.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	l.serves(task.owner)
 	l.mu.RLock()
@@ -85,13 +84,13 @@ func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, cards *book.Set) bo
 // mayCharge decides on a task. It returns its queue and job, which may be nil.
 func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, cards *book.Set) (*book.Queue, *book.Job) {
 	q, j := l.queueOf(&t.queueAt, t.queue), l.jobOf(t)
+	// A bound task stays on the cards of its node, whatever else the caller allows.
 	s.picks = book.MayCharge(&s.answer, q, j, &t.use, s.cards.Both(cards, t.bound), s.picks[:0])
 	return q, j
 }
 
 // Reserve promises a job its min if it is Enqueueable: the min becomes holds. The same min
-// again is a repeat, another one an [ErrReserved]. A job that another queue has is an
-// [ErrConflict].
+// again is a repeat, another one an [ErrReserved].
 func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(job, false) }
 
 // Resize is Reserve, also with another min than the job has. Holds are made anew; a card
@@ -106,9 +105,10 @@ func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 	return a, err
 }
 
-// ReserveMany reserves jobs in order, each on top of those before it, as one change.
-// Neither a refusal nor an error, of which it returns the first, stops it.
+// ReserveMany reserves jobs in order, each on top of those before it, as one change. It
+// goes on after a refusal and an error, and returns the first error.
 func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
+	// All of them before the lock, which a panic would keep.
 	for _, job := range jobs {
 		l.serves(job.owner)
 	}
@@ -163,6 +163,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	defer l.spare.Put(s)
 	s.answer.Brief = false
 	q := l.queueOf(&r.queueAt, r.queue)
+	// What the job has already counts for it: a min that is covered needs no more room.
 	if !book.MayReserve(&s.answer, q, &r.min, j.record().In(q), &s.plan) {
 		l.fillJob(&a, &s.answer, r, q)
 		return a, l.refused(r.queue, r.id, "", &a), nil
@@ -183,9 +184,9 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 }
 
 // Commit charges a task if it is Allocatable, also one whose job isn't reserved: don't
-// commit after a refused Reserve. Each item goes on its first alternative that has room
-// and is among cards, if any are given; what the job's min covers leaves its holds, which
-// move there if they have to. The same task again is a repeat; with other content it is an
+// commit after a refused Reserve. Each item goes on its first alternative that has room and
+// is among cards, if any are given; what the job's min covers leaves its holds, which move
+// there if they have to. The same task again is a repeat, with other content an
 // [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	l.serves(task.owner)
@@ -205,6 +206,7 @@ func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer, error) {
 	s := l.scratch()
 	defer l.spare.Put(s)
+	// The node that the caller chose comes before that of the pod.
 	is := l.commit(s, r, cards, cmp.Or(node, r.node), l.seq+1, nil)
 	a, err := l.answerCommit(s, r, is)
 	a.Refusal.noteNode(node, cards)
@@ -242,6 +244,8 @@ const (
 // take it back in the book.
 func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, seq uint64, undo *book.Journal) commitOutcome {
 	q, j := l.queueOf(&r.queueAt, r.queue), l.jobOf(r)
+	// What is charged is not decided on again: limits may have been lowered since, and the
+	// caller asks because its first call got no answer.
 	if t := l.tasks[r.id]; t != nil {
 		is := commitOutcome{kind: repeated, queue: q, task: t}
 		switch {

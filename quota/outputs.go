@@ -152,9 +152,8 @@ func (t *TaskRequest) Explain() *transform.Explanation {
 	return t.owner.outs.transformation.Explain(t.requests)
 }
 
-// Explain says which resources make which part of the min in outputs, one explanation a
-// task or, without tasks, of MinResources. Each total is charged, rounded up. What
-// [Job.Min] gave has none.
+// Explain yields which resource makes which part of the min in outputs, for each task or,
+// without tasks, for MinResources. Each total is charged, rounded up. [Job.Min] has none.
 func (r *JobRequest) Explain() iter.Seq[*transform.Explanation] {
 	pods := r.pods
 	return func(yield func(*transform.Explanation) bool) {

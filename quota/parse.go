@@ -390,18 +390,18 @@ const (
 	unlimitedArgument = "cardUnlimitedCpuMemory"
 )
 
-// ParseArguments sets UnlimitedCPUMemory to cardUnlimitedCpuMemory of the arguments of
-// Volcano's capacity-card plugin, a bool; without it, to false. The error, also of another
-// argument, is an Aggregate of a *field.Error per fault.
+// ParseArguments reads the arguments of Volcano's capacity-card plugin: the bool
+// cardUnlimitedCpuMemory becomes UnlimitedCPUMemory, false without it. The error, also of
+// another argument, is an Aggregate of a *field.Error per fault.
 func (c *Config) ParseArguments(arguments map[string]any) error {
 	r := document.Report{Sorted: true}
 	unlimited := unlimitedIn(document.FromGo(arguments, document.Options{}, &r))
 	return c.set(unlimited, &r)
 }
 
-// ParseSchedulerConf is ParseArguments for a configuration of Volcano's scheduler, YAML or
-// JSON of at most 1 MiB, that has the plugin once. The rest is looked at for repeated keys
-// only.
+// ParseSchedulerConf is ParseArguments for the configuration of a Volcano scheduler, YAML
+// or JSON of at most 1 MiB, that has the plugin once. The rest is looked at for repeated
+// keys only.
 func (c *Config) ParseSchedulerConf(data []byte) error {
 	r := document.Report{Sorted: true}
 	unlimited := false

@@ -12,7 +12,7 @@ const maxText = 16 << 20
 // ReadQueues reads Volcano's Queues, in YAML or JSON, in any number of documents or Lists,
 // in their order. Where the queue root is among them, it is above those that name no
 // parent; else queues below root are at the top. The error is an Aggregate of a
-// *field.Error per fault. What annotations say is for [Config.Validate].
+// *field.Error per fault; annotations are for [Config.Validate].
 func ReadQueues(data []byte) ([]Queue, error) {
 	var report document.Report
 	var queues []Queue

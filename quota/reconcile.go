@@ -11,8 +11,7 @@ import (
 )
 
 // Reconcile makes the ledger agree with what an informer sees, without losing what it
-// hasn't seen yet, as one change; the same view again is none. No limit refuses anything:
-// what exceeds one is marked as over.
+// hasn't seen yet, as one change; the same view again is none. No limit refuses anything.
 //
 //   - An allocated task is charged on the cards that its node has. One that has ended or
 //     is in view.Deleted is released, and so is a confirmed one that the view doesn't
@@ -26,7 +25,7 @@ import (
 //     cover.
 //
 // An [ErrConflict] is a job or task that is there twice, or a task in another queue than
-// its job. Other faults are Failed, alone: no tenant's amounts stop another.
+// its job. Other faults are Failed, alone.
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
 	r := reconciler{l: l}

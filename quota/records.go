@@ -11,6 +11,8 @@ import (
 // The records of the book with what it doesn't know of them: their names, and what
 // Reconcile has seen.
 
+// queue is the book's record of a queue, with what was configured. A queue that is set
+// again keeps its record: jobs and requests point to it.
 type queue struct {
 	book.Queue // its Tag is this record
 	spec       builtQueue
@@ -35,6 +37,8 @@ func queueName(q *book.Queue) string {
 	return recordOf(q).spec.Name
 }
 
+// job is the book's record of a job, with its id and with when it was reserved, by which
+// Expire goes.
 type job struct {
 	book.Job
 	id  string
@@ -49,6 +53,8 @@ func (j *job) record() *book.Job {
 	return &j.Job
 }
 
+// task is the book's record of a charged task. What is pending has none, since it is in no
+// sum.
 type task struct {
 	book.Task // its Tag is this record
 	id, job   string
@@ -108,6 +114,8 @@ const maxJobItems = book.MaxItems
 // newJob makes a record.
 func (l *Ledger) newJob(id string, q *book.Queue) *job {
 	j := &job{id: id}
+	// Until it is reserved: a task may be charged before its job has a min that says
+	// otherwise.
 	j.AnyMix = l.cfg.AnyMix
 	l.jobs[id] = j
 	l.book.AddJob(&j.Job, q)
@@ -153,8 +161,9 @@ func amountAt(v []float64, dim int) int64 {
 	return int64(v[dim])
 }
 
-// compareItems orders the items of a job: single cards by name, then the others by key
-// and unit, then outputs by name.
+// compareItems orders the items of a job: single cards by name, then the others by key and
+// unit, then outputs by name. Items with one card come before those that have a choice,
+// which can leave it to them.
 func compareItems(a, b book.MinItem) int {
 	if isOutput(a.Alts) != isOutput(b.Alts) {
 		if isOutput(b.Alts) {

@@ -2,15 +2,15 @@ package quota
 
 import "github.com/resvec/resvec/quota/internal/book"
 
-// Rollback takes commits back, in any order. What a task had of its job's min is held
-// again on that card, after charges beyond the min that the job made there since. known
-// reports whether all ids were of charged tasks; others are left alone.
+// Rollback takes commits back, in any order. What a task had of its job's min is held again
+// on that card, after charges beyond the min that the job made there since. known reports
+// whether all ids were of charged tasks; others are left alone.
 func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventRolledBack, tasks)
 }
 
-// Release ends tasks: their charges go, and their job's min shrinks by what they had of
-// it. The job stays reserved until ReleaseJob. Pending tasks are forgotten. known reports
+// Release ends tasks: their charges go, and their job's min shrinks by what they had of it.
+// The job stays reserved until ReleaseJob. Pending tasks are forgotten. known reports
 // whether all ids were of either; others are left alone.
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
@@ -37,6 +37,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 			known = false
 			continue
 		}
+		// While the task is still charged: the event says how much.
 		events = append(events, l.taskEvent(kind, l.seq+1, t)...)
 		changed = true
 		if kind == EventReleased {
@@ -99,8 +100,8 @@ func (l *Ledger) releaseJob(j *job) {
 	l.forget(j)
 }
 
-// Expire takes the holds, not the charges, of jobs that were reserved with a Seq below
-// before and that Reconcile has never seen. It returns their ids, sorted.
+// Expire takes the holds, not the charges, of jobs reserved with a Seq below before that
+// Reconcile has never seen, and returns their ids, sorted.
 func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
 	var events []Event

@@ -11,7 +11,9 @@ import (
 // Resolve again when the catalog has changed. The zero value is of no queue.
 type TaskRequest struct {
 	// What decisions read comes first.
-	owner   *Ledger                    // nil: any
+	owner *Ledger // nil: any
+	// Questions write them while they only read the ledger. A record that has gone says so,
+	// and is looked up again by its name.
 	queueAt atomic.Pointer[book.Queue] // where they were found last
 	jobAt   atomic.Pointer[book.Job]
 	bound   *book.Set // the cards of the node that the task is bound to; nil: it isn't

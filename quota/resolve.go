@@ -18,13 +18,12 @@ import (
 // cards, each with the amount of the resource that carries it: limits, else requests, of
 // the pod as a whole, rounded up to whole cards. Cards that nobody knows, or that another
 // resource carries than those before them, are left out. A resource that carries cards,
-// none of which is listed, is an item of its own, as [Config.Unnamed] says. Parts of GPUs by
-// Koordinator's names count only by task.Cards; without these they are a note or, with
+// none of which is listed, is an item of its own, as [Config.Unnamed] says. Parts of GPUs
+// by Koordinator's names count only by task.Cards; without these they are a note or, with
 // [UnnamedRefuse], a fault. On a node a task is charged on the first alternative there.
 //
-// A fault in a pod makes a request that is refused; Invalid says why. The second result
-// has notes on what counts otherwise than written. An error is a bad id or an amount of
-// Cards.
+// A fault in a pod makes a request that is refused; Invalid says why. The second result has
+// notes on what counts otherwise than written. An error is a bad id or an amount of Cards.
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()
 	if err := checkTaskIDs(&task); err != nil {
@@ -37,6 +36,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if node := task.node(); node != "" && t.invalid == "" {
 		r.bind(t, node) // the cards: outputs are on no node
 	}
+	// Outputs come behind the cards, as hasCards expects them.
 	r.chargeOutputs(t)
 	l.find(t)
 	return t, r.notes, nil
@@ -44,11 +44,9 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 
 // ResolveJob works out what a job needs before it may start: the cards of its live tasks
 // or, while they have none, of its annotation, and the cpu and memory of MinResources.
-// Gated tasks are subtracted. Under UnlimitedCPUMemory tasks with cards need no cpu and
-// memory.
-//
-// Faults in objects, and more than 64 items, make a request that is refused, as in
-// ResolveTask. An error is an amount or an item of job.Min that nothing can have.
+// Gated tasks are subtracted. Faults in objects, and more than 64 items, make a request
+// that is refused, as in ResolveTask. An error is an amount or an item of job.Min that
+// nothing can have.
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	b := jobBuilder{resolver: l.resolver(), job: &job}
 	if err := checkJobIDs(&job); err != nil {
@@ -100,7 +98,8 @@ func (l *Ledger) findQueue(r *JobRequest) {
 	l.lookUpQueue(&r.queueAt, r.queue)
 }
 
-// resolver is what a ledger knew when a resolution began.
+// resolver is what a ledger knew when a resolution began. None of that is changed later:
+// what changes in a ledger is replaced. So it is read without a lock.
 type resolver struct {
 	l     *Ledger
 	found *discovery
@@ -234,6 +233,7 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	case t.invalid != "":
 		// Nothing of an invalid request can be charged, not even a part that is good.
 		t.use.Items, t.sources = nil, nil
+	// Else the task is bounded by its cards alone: the plugin's cardUnlimitedCpuMemory.
 	case !r.l.cfg.UnlimitedCPUMemory || len(t.use.Items) == 0:
 		t.use.CPU, t.use.Memory = cpu, mem
 	}
@@ -487,6 +487,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		case d.left != nil && a.resource != d.resource:
 			dropped = append(dropped, EntryError{Name: name, Code: codeDifferentResource, Field: key, Value: string(a.resource)})
 		default:
+			// The first card that counts decides on the resource, and so on the amount.
 			d.resource, d.milli = a.resource, 1000*a.count
 			d.left = append(d.left, i)
 		}
@@ -540,6 +541,7 @@ func choose(resources []corev1.ResourceName, amounts []podCards, first corev1.Re
 func (r *resolver) anyOf(a podCards) draft {
 	d := draft{milli: 1000 * a.count, resource: a.resource}
 	for _, name := range r.found.carried[a.resource] {
+		// Keys join names by |, so a name with that in it would read as two cards.
 		if name == strings.TrimSpace(name) && name != "" && !strings.Contains(name, "|") {
 			d.left = append(d.left, len(d.names))
 			d.names = append(d.names, name)
@@ -660,6 +662,7 @@ func (r *resolver) faultIn(pod *corev1.Pod, want string, bad func(corev1.Resourc
 	if of := pod.Spec.Resources; of != nil && found == "" {
 		found = both(of, func() string { return "spec.resources" })
 	}
+	// The status matters only where resized pods count by it.
 	if r.l.cfg.SpecOnly || found != "" {
 		return found
 	}

@@ -31,6 +31,8 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 		if at := slices.IndexFunc(alts.Cards, on.Has); at >= 0 {
 			cards[i] = alts.Cards[at]
 		}
+		// It asked for other cards, and yet got one of this resource: what it uses is
+		// counted.
 		if cards[i] < 0 && resource != "" {
 			cards[i] = r.carriedOn(task.node(), resource, cards[:i])
 		}
@@ -38,6 +40,7 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 			r.note(EntryError{Name: r.cards[cards[i]], Code: codeCardMismatch, Value: asked(alts, unnamed)})
 		}
 	}
+	// Not before: the items up to here are those on cards.
 	r.addOutputs(t)
 	for _, it := range t.use.Items[len(cards):] {
 		cards = append(cards, it.Alts.Cards[0])

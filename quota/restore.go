@@ -18,8 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Restore makes a ledger of what [Ledger.Snapshot] of this version or an older one
-// returned. It answers and changes as that one. catalog, which may be nil, is what was
+// Restore makes a ledger that answers and changes as that of which [Ledger.Snapshot] of
+// this version or an older one returned data. catalog, which may be nil, is what was
 // discovered since. Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but
 // OnEvent decides), and [ErrSnapshot], which names the record.
 func Restore(cfg Config, catalog Catalog, data []byte) (*Ledger, error) {

@@ -52,6 +52,8 @@ func (p *site) card(dim int32, source *discovery) *siteCard {
 // that is so; else only if the node has so much.
 func (l *Ledger) put(t *task, node string, runs bool) {
 	l.takeOff(t)
+	// No fault: the task is charged in its queue all the same. A name that isn't UTF-8
+	// would come back from a snapshot as another one.
 	if node == "" || !utf8.ValidString(node) || !t.hasCards() {
 		return
 	}
@@ -62,6 +64,8 @@ func (l *Ledger) put(t *task, node string, runs bool) {
 	if !runs && !p.hasRoom(t, l.source) {
 		return
 	}
+	// Not before: takeOff deletes a site with its last task, so one that never had any
+	// would stay.
 	l.sites[node] = p
 	p.tasks++
 	t.site = p
@@ -93,6 +97,7 @@ func (l *Ledger) takeOff(t *task) {
 	if p == nil {
 		return
 	}
+	// While the task still has its site, which count looks for the cards in.
 	l.count(t, -1)
 	t.site = nil
 	if p.tasks--; p.tasks == 0 {
@@ -110,9 +115,12 @@ func (l *Ledger) count(t *task, sign int64) {
 		}
 		at := t.site.card(c.Card, l.source)
 		lost := at.lost()
+		// Cut in the same way when it comes and when it goes, so that nothing is left over.
 		at.charged += sign * min(c.Amount, mostPlaced)
 		if more := at.lost() - lost; more != 0 {
 			l.lost[c.Card] += more
+			// A gang may change a total many times. Its limits are made once, when the
+			// change ends.
 			if dim := int(c.Card); !slices.Contains(l.stale, dim) {
 				l.stale = append(l.stale, dim)
 			}
@@ -125,6 +133,7 @@ func (l *Ledger) count(t *task, sign int64) {
 func (l *Ledger) readSites(found map[string][]device.Card) {
 	l.lost = make([]int64, l.m.Len())
 	for node, p := range l.sites {
+		// In the new discovery, so that the next change on this node need not ask again.
 		l.source.keep(node, found[node], l.dims)
 		for i := range p.cards {
 			c := &p.cards[i]
@@ -162,6 +171,9 @@ func (l *Ledger) lockFound(catalog Catalog) map[string][]device.Card {
 	for catalog != nil {
 		var missing []string
 		for node := range l.sites {
+			// Meanwhile a task may have been committed on one more node, so this goes on
+			// until none is missing. A node that is asked for stays so, known or not: it
+			// ends.
 			if _, asked := found[node]; !asked {
 				missing = append(missing, node)
 			}

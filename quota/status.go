@@ -37,8 +37,7 @@ type Usage struct {
 	Request        int64  `json:"request"`   // Allocated, and what pending tasks ask for: of alternatives what their job holds, or the first
 }
 
-// Usage returns how the queue stands in cpu, memory, a card or an output; 0 if that isn't
-// there.
+// Usage returns that of cpu, memory, a card or an output; 0 if it isn't there.
 func (s QueueStatus) Usage(resource string) Usage {
 	for _, list := range [][]Usage{{s.CPU, s.Memory}, s.Cards, s.Outputs} {
 		for i := range list {
@@ -50,8 +49,7 @@ func (s QueueStatus) Usage(resource string) Usage {
 	return Usage{Resource: resource}
 }
 
-// Queue returns how a queue stands, with every card of the ledger; false if it isn't
-// there.
+// Queue returns how a queue stands, with all cards; false if it isn't there.
 func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	l.rlock()
 	defer l.mu.RUnlock()

@@ -8,8 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Task is a task as its objects describe it, for [Ledger.ResolveTask] and
-// [Ledger.Reconcile].
+// Task is a task as its objects describe it.
 type Task struct {
 	ID, Job, Queue string
 	Pod            *corev1.Pod         // only read: it names cards, and requests the resources that carry them; nil: Cards says them
@@ -74,7 +73,7 @@ func (t *Task) node() string {
 	return t.Node
 }
 
-// Job is a job as its objects describe it, for [Ledger.ResolveJob] and [Ledger.Reconcile].
+// Job is a job as its objects describe it.
 type Job struct {
 	ID, Queue    string
 	Annotations  map[string]string   // of the job or PodGroup; they count while no task has cards

@@ -9,8 +9,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger. catalog may be nil, for no cards. Errors are those of SetCatalog and
-// SetQueues.
+// New makes a ledger, with the errors of SetCatalog and SetQueues. catalog may be nil.
 func New(cfg Config, catalog Catalog, queues []Queue) (*Ledger, error) {
 	l, err := newLedger(cfg)
 	if err != nil {
@@ -47,8 +46,8 @@ func newLedger(cfg Config) (*Ledger, error) {
 
 // SetQueues replaces the queues. One that is missing but has jobs becomes an orphan until
 // its last job goes: closed, without a quota, and counted in the queues above it that are
-// still there. Orphans come sorted. An error has all faults, see [Config.Validate], or is
-// of sums that would reach 2^62 ([ErrBadAmount]).
+// still there. orphans are sorted. An error has all faults, see [Config.Validate], or is an
+// [ErrBadAmount] of sums that would reach 2^62.
 func (l *Ledger) SetQueues(queues []Queue) (orphans []string, seq uint64, err error) {
 	l.rlock()
 	m := l.m
@@ -76,6 +75,7 @@ func (l *Ledger) setQueues(queues []builtQueue, wide *vectormap.ResourceVectorMa
 	if err := l.tooLarge(queues, heirs); err != nil {
 		return nil, err
 	}
+	// Old records first: new ones are made as wide as these are then.
 	l.widen(wide)
 	old := l.queues
 	l.queues = make(map[string]*queue, len(queues))
@@ -142,6 +142,7 @@ func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 		parents[queues[i].Name] = queues[i].Parent
 	}
 	maps.Copy(parents, heirs)
+	// By names, in the tree that is to be. The records are still those of the old one.
 	sums := treeSums[string]{
 		most:  book.MostSum,
 		start: func(string) []int64 { return make([]int64, l.m.Len()) },
@@ -249,6 +250,8 @@ func (l *Ledger) link() {
 		l.ordered, records = append(l.ordered, q), append(records, &q.Queue)
 	}
 	l.book.Link(records)
+	// After the book has said which queues are leaves, and before limits, which read what
+	// follows from the queues above.
 	l.inherit()
 	// Jobs count in other queues now, so no sum of a parent holds any more. Limits come
 	// last: they mark what exceeds them.
@@ -291,12 +294,15 @@ func (q *queue) inherit(missingUnlimited bool) {
 	if parent != nil {
 		above = parent.named
 	}
+	// What is below a closed queue takes nothing, whatever its own state says.
 	q.Open = q.spec.State == StateOpen && (parent == nil || parent.Open)
 	// A leaf that says nothing at all may use what the queues above allow, which limit it.
 	q.limited = nil
 	if q.Leaf && len(named) == 0 && parent != nil {
 		q.limited = above
 	}
+	// Such a leaf gets a reason of its own, which Volcano has an event for: asking for less
+	// would not help.
 	q.Empty = q.Leaf && !missingUnlimited && len(mentioned) == 0 && (q.limited == nil || q.limited.None())
 	switch {
 	case above == nil, q.Orphan: // its quota is gone, and its jobs may ask for what they asked for

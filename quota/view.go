@@ -23,8 +23,8 @@ type View struct {
 }
 
 // Report is what [Ledger.Reconcile] found and did, by job and task. What stays Unseen is
-// the caller's to give back, by the Seq of the report of some rounds ago: by
-// [Ledger.Rollback], of tasks whose Seq is at most that, and [Ledger.Expire].
+// the caller's to give back, by the Seq of the report of some rounds ago: tasks whose Seq
+// is at most that by [Ledger.Rollback], jobs by [Ledger.Expire].
 type Report struct {
 	Seq        uint64     `json:"seq"`                  // of the ledger now
 	Changed    bool       `json:"changed"`              // anything; else Seq is what it was
