@@ -34,8 +34,8 @@ func tables(all *results) string {
 	var b strings.Builder
 	quote := newQuoting(all)
 	kernels, small := all.where("Ratio", nil), all.where("Ratio", map[string]string{"kernel": smallCall})
-	kernels = slices.DeleteFunc(kernels, func(r row) bool { return r.key("kernel") == smallCall })
-	scorers := all.where("ScoringRatio", nil)
+	kernels = slices.DeleteFunc(kernels, func(r row) bool { return r.key("kernel") == smallCall || variants[r.key("kernel")] })
+	scorers := slices.DeleteFunc(all.where("ScoringRatio", nil), func(r row) bool { return variants[r.key("scorer")] })
 	if len(kernels) > 0 {
 		b.WriteString(quote.text)
 	}
@@ -62,6 +62,12 @@ func tables(all *results) string {
 
 // smallCall is the kernel whose sizes are a table of their own.
 const smallCall = "SmallCall"
+
+// variants take about as long as another kernel or scorer, so they have no line.
+var variants = map[string]bool{
+	"FitStrict": true, "FitRows": true, "LessEqualRows": true, "DominantResourceRows": true,
+	"ArgMaxInt64": true, "SumCopies": true, "DecisionOnePass": true,
+}
 
 // ends returns the first and the last element, once if they are one.
 func ends(all []string) []string {
@@ -188,7 +194,7 @@ func detailTable(b *strings.Builder, title, key string, rows []row, quote quotin
 		names = append(names, implName(impl))
 	}
 	header(b, title+" at 5,000 nodes, ns per node (times as fast as the row loop)",
-		append(names, "row loop", "structs", "against structs", "of roof")...)
+		append(names, "row loop", "against structs", "of roof")...)
 	for _, name := range operationNames(rows, key) {
 		line, best := []string{name}, row{}
 		for _, impl := range impls {
@@ -203,7 +209,7 @@ func detailTable(b *strings.Builder, title, key string, rows []row, quote quotin
 			}
 			line = append(line, cell)
 		}
-		cells(b, append(line, number(best.value(rowLoopTime)), number(best.value(structMapTime)),
+		cells(b, append(line, number(best.value(rowLoopTime)),
 			times(best.per(kernelTime, structMapTime), quote.structMap), number(best.per(kernelTime, roofTime)))...)
 	}
 	if slices.ContainsFunc(rows, func(r row) bool { return r.value("allocs/call") > 0 }) {
@@ -316,8 +322,9 @@ func formTable(b *strings.Builder, title string, rows []row) {
 	b.WriteByte('\n')
 }
 
-// between matches the cases between those with one and ten custom resources.
-var between = regexp.MustCompile(`\bcustom-[2-9]\b`)
+// between matches the cases between those with one and ten custom resources, and those that
+// end early since a resource is missing.
+var between = regexp.MustCompile(`\bcustom-[2-9]\b|-missing$`)
 
 // callTable lists the time per call by size, one line for each value of key.
 func callTable(b *strings.Builder, title string, rows []row, key string) {
