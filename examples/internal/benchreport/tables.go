@@ -128,12 +128,13 @@ func times(ratio float64, quoted bool) string {
 }
 
 // sizeTable compares one implementation with the row loop: a line for each operation, a
-// column for each number of nodes. Of many, 10, 50, 1,000 and the most stand for the others.
+// column for each number of nodes. Of many, 10, 50 and the most stand
+// for the others; 5,000 has a table of its own.
 func sizeTable(b *strings.Builder, title, key string, rows []row, impl string, quote quoting) {
 	sizes := distinct(rows, "nodes")
 	slices.SortFunc(sizes, func(x, y string) int { return cmp.Or(len(x)-len(y), cmp.Compare(x, y)) })
 	if len(sizes) > 4 {
-		typical := []string{"10", "50", "1000", sizes[len(sizes)-1]}
+		typical := []string{"10", "50", sizes[len(sizes)-1]}
 		sizes = slices.DeleteFunc(sizes, func(size string) bool { return !slices.Contains(typical, size) })
 	}
 	names := []string{key}
