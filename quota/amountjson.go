@@ -27,6 +27,7 @@ type headroomFields Headroom
 
 // json returns what json reads from h, and writes to it.
 func (h *Headroom) json() any {
+	// Of two fields with one key encoding/json takes the outer one.
 	return &struct {
 		*headroomFields
 		Room  *jsonAmount `json:"room"`
@@ -55,6 +56,7 @@ func (r Refusal) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the fields, not the message.
 func (r *Refusal) UnmarshalJSON(text []byte) error {
+	// From what is there: a key that is missing leaves its field, as in any struct.
 	x := refusalJSON{Reason: r.Reason, Queue: r.Queue, headroomFields: headroomFields(r.Headroom), Room: jsonAmount(r.Room), Limit: jsonAmount(r.Limit), Best: r.Best, Requested: r.Requested, Detail: r.Detail}
 	if err := json.Unmarshal(text, &x); err != nil {
 		return err

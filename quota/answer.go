@@ -75,8 +75,8 @@ const (
 	limitTotals               // of some of several alternatives limitTotal
 )
 
-// Headroom is how much would be admitted of cpu, memory, an output, or a card as one
-// alternative of an item, in the units of [Usage]. Room and Limit may be [Unlimited].
+// Headroom is how much would be admitted of cpu, memory, an output or, as one alternative
+// of an item, a card, in the units of [Usage]. Where nothing limits it is [Unlimited].
 type Headroom struct {
 	Item     int    `json:"item,omitempty"`     // the index of the card's item; 0 of others
 	Resource string `json:"resource,omitempty"` // cpu, memory, the card or the output
@@ -86,8 +86,8 @@ type Headroom struct {
 	Limit    int64  `json:"limit"`              // of Level
 }
 
-// Answer is the answer to an operation or a question. With an error only Seq counts. A
-// question fills the Answer that it is given, if any, and reuses its slices.
+// Answer answers an operation or a question. With an error only Seq counts. A question
+// fills the Answer it is given, if any, and reuses its slices.
 type Answer struct {
 	OK      bool       `json:"ok"`
 	Repeat  bool       `json:"repeat,omitempty"`  // the same call was answered before, and nothing changed

@@ -162,6 +162,8 @@ type queueBuilder struct {
 // listCapability is the field of notes on the list of capabilities.
 const listCapability = "capability"
 
+// build makes the queue. What is wrong with an annotation, which a tenant writes, becomes a
+// note; what is wrong with a list of the caller, an error.
 func (b *queueBuilder) build() builtQueue {
 	b.noted, b.said = map[EntryError]bool{}, map[string]bool{}
 	b.q = builtQueue{Name: b.of.Name, Parent: b.of.Parent, Priority: b.of.Priority, State: b.of.State.known()}
@@ -301,6 +303,7 @@ func (b *queueBuilder) fault(what string, name corev1.ResourceName, q resource.Q
 // unlimited returns +Inf for a capability of at least an amount, which is more than a ledger
 // counts: whoever writes so much means that there is no limit. It returns 0 for others.
 func (b *queueBuilder) unlimited(what string, name corev1.ResourceName, q resource.Quantity, least int64) float64 {
+	// A text as short as 1e999999999 stands for a number of a billion digits.
 	bounded := quantity.Bounded(q)
 	if what != listCapability || bounded.CmpInt64(least) < 0 {
 		return 0
@@ -311,6 +314,7 @@ func (b *queueBuilder) unlimited(what string, name corev1.ResourceName, q resour
 
 // rounded notes a quantity that isn't whole in the unit that it is counted in.
 func (b *queueBuilder) rounded(what string, name corev1.ResourceName, q resource.Quantity, scale resource.Scale, amount int64, unit string) {
+	// Down, since a limit that is rounded up would admit more than was written.
 	if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
 		b.note(EntryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit)})
 	}

@@ -73,6 +73,7 @@ func (l *Ledger) check() (found []violation) {
 		if j.id != id || l.queues[queueName(j.Queue)] != recordOf(j.Queue) {
 			belongs(violation{job: id})
 		}
+		// By the book's own count, which the book checks.
 		tasks += int(j.Tasks)
 		n := 0
 		// A list that runs in a circle must not keep the walk here.

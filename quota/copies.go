@@ -27,8 +27,7 @@ func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	return f, nil
 }
 
-// TaskCopies is JobCopies for new tasks of a job, as by CommitAll, with what is held for
-// the job.
+// TaskCopies is JobCopies for new tasks of a job by CommitAll, with its holds.
 func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 	l.serves(task.owner)
 	l.rlock()
@@ -48,6 +47,7 @@ func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 // fillCopies fills in what the book found.
 func (l *Ledger) fillCopies(f *Fits, is *book.Copies) {
 	f.Copies = is.N
+	// The queue takes nothing, so nobody looked for room.
 	if is.CPU.Level == nil {
 		return
 	}

@@ -45,6 +45,7 @@ func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
 	}
 	addIn(refused, a.Refusal.Reason, 1)
 	l.counts.refused.Add(1)
+	// Counted above in any case: metrics need no callback.
 	if l.cfg.OnEvent == nil {
 		return nil
 	}

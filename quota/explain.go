@@ -29,6 +29,7 @@ func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome) (a A
 // noteNode notes which node has none of the cards, for the message. on are the cards that it
 // has.
 func (r *Refusal) noteNode(node string, on *book.Set) {
+	// The book knows sets of cards only. Which node they are of the caller has said.
 	if node != "" && r.Detail == noneOnNode {
 		r.facts.node, r.facts.bare = node, on == noCards
 	}

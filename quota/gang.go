@@ -69,6 +69,7 @@ func (g *gang) undo() {
 }
 
 func (g *gang) commit() (Answer, error) {
+	// By index: groups are committed in another order than the tasks were given in.
 	g.charged = make([][]string, len(g.tasks))
 	// Charged twice it would be a repeat, and the gang be short of a task without a word.
 	seen := make(map[string]bool, len(g.tasks))

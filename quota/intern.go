@@ -25,6 +25,7 @@ func (in *interner) get(key string, cards []int32) *book.Alternatives {
 	if len(in.byKey) >= in.sweepAt {
 		in.sweep()
 	}
+	// A key stands for the same cards for ever: dimensions are only added.
 	alts := book.NewAlternatives(cards, key)
 	in.byKey[key] = weak.Make(alts)
 	return alts

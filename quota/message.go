@@ -50,7 +50,8 @@ func says(text string) func(*Refusal) string { return func(*Refusal) string { re
 // such as 80 Gi; empty if nothing was refused.
 func (r Refusal) Message() string {
 	queue := brief(r.Queue)
-	// A reason may have two rows, with one text: the first one will do.
+	// A reason may have two rows, with one text: the first one will do. Behind those are
+	// what leaves too little room, with which no request is refused.
 	for _, row := range reasons[:book.OverCapacity] {
 		switch {
 		case row.reason != r.Reason:

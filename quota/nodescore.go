@@ -2,23 +2,27 @@ package quota
 
 import "math"
 
-// NodeScore says how much a task prefers a node for its cards: the mean over its items
-// that list several of 100 * 0.5^i, where card i, from 0, is the first that the node has
-// and that has room. The formula is Volcano's, which doesn't look for room.
+// NodeScore says how much a task prefers a node for its cards: the mean over its items that
+// list several of 100 * 0.5^i, where card i, from 0, is the first that the node has and
+// that has room. Volcano's formula doesn't look for room.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
+	// Only the picks are read.
 	s.answer.Brief = true
 	l.mayCharge(s, task, on)
 	sum, n := 0.0, 0
 	for i := range s.picks {
+		// Who names one card has no preference.
 		if !task.listed(i) {
 			continue
 		}
 		n++
+		// An item without room adds 0, and still counts in the mean: a node with room for
+		// all comes first.
 		if card := s.picks[i].Card; card >= 0 {
 			sum += math.Ldexp(100, -task.rank(i, task.use.Items[i].Alts.Index(card)))
 		}
@@ -36,6 +40,8 @@ func (t *TaskRequest) listed(item int) bool {
 
 // rank returns the place of an alternative of an item in what was listed.
 func (t *TaskRequest) rank(item, at int) int {
+	// Unknown cards keep their places: the score of a card must not rise because another
+	// one is gone.
 	if ranks := t.source(item).ranks; ranks != "" {
 		return int(ranks[at])
 	}

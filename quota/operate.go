@@ -106,7 +106,7 @@ func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 }
 
 // ReserveMany reserves jobs in order, each on top of those before it, as one change. It
-// goes on after a refusal and an error, and returns the first error.
+// goes on after refusals and errors, and returns the first error.
 func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	// All of them before the lock, which a panic would keep.
 	for _, job := range jobs {

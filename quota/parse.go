@@ -212,6 +212,7 @@ func parseAlternatives(text string) (names []string, notes []EntryError) {
 // of a name.
 func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]string, []EntryError)) ([]Item, []EntryError) {
 	trimmed := strings.TrimSpace(text)
+	// Nothing is said, which is no fault: the default of what is missing holds.
 	if trimmed == "" || trimmed == "null" {
 		return nil, nil
 	}
@@ -221,6 +222,7 @@ func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]st
 	switch {
 	case trimmed[0] != '{':
 		return nil, []EntryError{{Code: codeNotObject, Value: brief(trimmed)}}
+	// The rule of upstream's plugin, for hosts that must decide as it does.
 	case failToZero:
 		return decodeCounts(trimmed, isQuota)
 	}
@@ -247,6 +249,7 @@ func jsonFault(text []byte, after int) string {
 // decodeCounts takes what Go decodes into a map[string]int, or nothing: names as they stand,
 // the last of several. One bad entry drops all, as upstream. A fault names one of them.
 func decodeCounts(text string, isQuota bool) (entries []Item, notes []EntryError) {
+	// A map, as upstream has one: of a name that is there twice the last one counts.
 	counts := map[string]int64{}
 	for name, value := range members(text) {
 		var count int64
@@ -276,6 +279,7 @@ func decodeCounts(text string, isQuota bool) (entries []Item, notes []EntryError
 // milliCards returns a number of cards in milli-cards, or the nearest int64: whoever uses
 // the amount says that it is out of range.
 func milliCards(count int64) int64 {
+	// A product beyond int64 could come back as a small amount.
 	const most = Unlimited / 1000
 	switch {
 	case count > most:
@@ -303,11 +307,14 @@ func members(text string) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
+// isNumber reports whether a JSON value is a number. The text is valid, so its first byte
+// says so.
 func isNumber(value json.RawMessage) bool {
 	return value[0] == '-' || '0' <= value[0] && value[0] <= '9'
 }
 
-// countReader reads the entries of an object one by one.
+// countReader reads the entries of an object one by one. It keeps what it needs to say of
+// each name how often it was there, since only names that are there once count.
 type countReader struct {
 	isQuota bool
 	entries []Item
@@ -390,9 +397,9 @@ const (
 	unlimitedArgument = "cardUnlimitedCpuMemory"
 )
 
-// ParseArguments reads the arguments of Volcano's capacity-card plugin: the bool
-// cardUnlimitedCpuMemory becomes UnlimitedCPUMemory, false without it. The error, also of
-// another argument, is an Aggregate of a *field.Error per fault.
+// ParseArguments sets UnlimitedCPUMemory to the bool cardUnlimitedCpuMemory of the
+// arguments of Volcano's capacity-card plugin, false without it. The error, also of another
+// argument, is an Aggregate of a *field.Error per fault.
 func (c *Config) ParseArguments(arguments map[string]any) error {
 	r := document.Report{Sorted: true}
 	unlimited := unlimitedIn(document.FromGo(arguments, document.Options{}, &r))

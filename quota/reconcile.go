@@ -38,6 +38,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.lockPlaced(s.nodes())
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
+	// Before large, which reads the cards that assign finds.
 	r.assign()
 	// Each amount is looked at on its own only if it must be: for most views no sum is near
 	// 2^53.
@@ -46,6 +47,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	if r.rep.Changed && l.cfg.OnEvent != nil {
 		r.events = append(r.events, Event{Seq: r.seq, Kind: EventReconciled})
 	}
+	// Under the lock still, so that the report is of the state that this change made.
 	r.rep.Seq, r.rep.Over = l.seq, l.overages()
 	if r.rep.Changed {
 		r.rep.Seq++
@@ -89,6 +91,7 @@ func (r *reconciler) concerned() []string {
 	})
 	for id, tasks := range r.touched { // as they were committed, and once
 		slices.SortFunc(tasks, func(a, b *task) int { return cmp.Or(cmp.Compare(a.seq, b.seq), strings.Compare(a.id, b.id)) })
+		// A task may be in the view and in Deleted.
 		r.touched[id] = slices.Compact(tasks)
 	}
 	return sorted(ids)
@@ -106,6 +109,7 @@ func (r *reconciler) records(do func(j *job)) {
 // tasksOf returns the tasks of a job that may change: all, or those that a partial view says
 // something of. A view of one task is no more work in a job that has many.
 func (r *reconciler) tasksOf(j *job) iter.Seq[*task] {
+	// Only what the view names, so that an event of one pod costs no more in a large job.
 	if r.leaves(j.id) {
 		return slices.Values(r.touched[j.id])
 	}
@@ -124,6 +128,8 @@ func (r *reconciler) run() {
 		}
 		r.giveUp()
 	}
+	// After every charge of every job: what runs can't give way, and a hold can go where
+	// there is room then.
 	admit := func() {
 		for _, j := range r.jobs {
 			r.admit(j)
@@ -224,6 +230,7 @@ func (r *reconciler) givesBack(t *task) (given, again bool) {
 	case v.class == classAllocated:
 		return false, false
 	}
+	// It is pending or pipelined: unconfirmed, the view may be older than the commit.
 	return confirmed, true
 }
 
@@ -241,6 +248,7 @@ func (r *reconciler) place(v *sightJob) {
 			r.rep.fail(v.ID, "", ReasonTooLarge, fmt.Sprintf("queue %q can't count what it has", brief(v.Queue)))
 			return
 		}
+		// Its pending tasks have to go along, see wait.
 		v.moved = true
 		l.book.Move(&j.Job, &q.Queue)
 		r.did(&r.rep.Corrected, v.ID, "")
@@ -270,10 +278,14 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 	for _, vt := range missing {
 		var is book.Answer
 		switch t := vt.was; {
+		// No limit stops what runs, but a sum that could not be counted does, of this task
+		// alone.
 		case r.careful && !book.MayForce(&is, &q.Queue, &vt.req.use, vt.cards):
 			var a Answer
 			l.fillTask(&a, &is, vt.req, &q.Queue)
 			r.rep.fail(v.ID, vt.req.id, a.Refusal.Reason, a.Refusal.Message())
+			// Its old charge is gone by now, and no new one takes its place: to the host it
+			// waits again.
 			if t != nil {
 				r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
 				r.did(&r.rep.RolledBack, v.ID, vt.req.id)
@@ -290,10 +302,12 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 
 // confirm notes that a view has a charge, and on which node, if it says so.
 func (r *reconciler) confirm(t *task, node string) {
+	// A view that doesn't know the node doesn't take it back.
 	if moved := node != "" && t.hasCards() && (t.site == nil || t.site.node != node); moved {
 		r.l.put(t, node, true)
 		r.rep.Changed = true
 	}
+	// From now on its absence from a view of its job means that it has gone.
 	if t.state != taskConfirmed {
 		t.state = taskConfirmed
 		r.rep.Changed = true
@@ -371,6 +385,8 @@ func (r *reconciler) giveUp() {
 	r.records(func(j *job) {
 		v := r.listed(j.id)
 		switch {
+		// There is nothing to take, or the view doesn't say anything of it that could be
+		// acted on.
 		case !j.Reserved || v != nil && v.lost || r.leaves(j.id):
 		case v != nil && v.Phase != PhasePending:
 			if !v.holds(j) {
@@ -420,13 +436,16 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	switch {
 	case needs == nil && (keeps || !reserved):
 		return
+	// To plan the same min anew could move its holds.
 	case reserved && keeps && j.Has(needs):
 		return
+	// Without a hold and without a charge nothing is left of the job.
 	case !keeps && j.Tasks == 0:
 		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 		r.did(&r.rep.Released, j.id, "")
 		l.releaseJob(j)
 		return
+	// The view has no min, or none that can be read, so that of the ledger is cut.
 	case needs == nil:
 		needs = j.MinNow()
 	}
@@ -453,6 +472,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	if j == nil {
 		j = l.newJob(v.ID, &l.queues[v.Queue].Queue)
 	}
+	// A new reservation has the number of this change, by which Expire goes.
 	if !reserved {
 		list, j.seq = &r.rep.Imported, r.seq
 	}
@@ -492,6 +512,7 @@ func (r *reconciler) wait() {
 		}
 	}
 	for id, w := range waiting {
+		// What asks for the same is no change: the same view twice has one number.
 		if old := l.waiting[id]; old == nil || !old.asksAs(w) {
 			l.waiting[id] = w
 			r.rep.Changed = true

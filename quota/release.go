@@ -3,15 +3,15 @@ package quota
 import "github.com/resvec/resvec/quota/internal/book"
 
 // Rollback takes commits back, in any order. What a task had of its job's min is held again
-// on that card, after charges beyond the min that the job made there since. known reports
-// whether all ids were of charged tasks; others are left alone.
+// on that card, after later charges of the job there beyond the min. known means that all
+// ids were of charged tasks; others are left alone.
 func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventRolledBack, tasks)
 }
 
 // Release ends tasks: their charges go, and their job's min shrinks by what they had of it.
-// The job stays reserved until ReleaseJob. Pending tasks are forgotten. known reports
-// whether all ids were of either; others are left alone.
+// The job stays reserved until ReleaseJob. Pending tasks are forgotten. known means that
+// all ids were of either; others are left alone.
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
 }
@@ -25,6 +25,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 	changed := false
 	for _, id := range ids {
 		t := l.tasks[id]
+		// It may wait by a view. Then only what queues request changes.
 		if t == nil {
 			if w := l.waiting[id]; w != nil && kind == EventReleased {
 				delete(l.waiting, id)
@@ -92,6 +93,7 @@ func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 }
 
 func (l *Ledger) releaseJob(j *job) {
+	// While the records have their charges, by which the nodes are found.
 	for t := range j.tasks() {
 		l.takeOff(t)
 		delete(l.tasks, t.id)

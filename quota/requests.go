@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TaskRequest is a resolved task. It panics in another ledger than that of ResolveTask.
-// Resolve again when the catalog has changed. The zero value is of no queue.
+// TaskRequest is a resolved task. It panics in another ledger than its own. Resolve again
+// when the catalog has changed. The zero value is of no queue.
 type TaskRequest struct {
 	// What decisions read comes first.
 	owner *Ledger // nil: any

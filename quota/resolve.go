@@ -20,9 +20,8 @@ import (
 // resource carries than those before them, are left out. A resource that carries cards,
 // none of which is listed, is an item of its own, as [Config.Unnamed] says. Parts of GPUs
 // by Koordinator's names count only by task.Cards; without these they are a note or, with
-// [UnnamedRefuse], a fault. On a node a task is charged on the first alternative there.
-//
-// A fault in a pod makes a request that is refused; Invalid says why. The second result has
+// [UnnamedRefuse], a fault. On a node a task is charged on the first alternative there. A
+// fault in a pod makes a request that is refused; Invalid says why. The second result has
 // notes on what counts otherwise than written. An error is a bad id or an amount of Cards.
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	r := l.resolver()

@@ -84,6 +84,8 @@ func (b *jobBuilder) tasks() error {
 			return err
 		}
 		if t.invalid != "" {
+			// The others are looked at all the same: an error must not depend on the order
+			// of tasks.
 			b.fail("task %q: %s", brief(task.ID), t.invalid)
 			continue
 		}
@@ -109,6 +111,7 @@ func (b *jobBuilder) tasks() error {
 				b.tooLarge("cards of "+brief(keyOf(it.Alts)), "milli-cards")
 			}
 		}
+		// All that UnlimitedCPUMemory leaves of the min, see plainMin.
 		if len(t.use.Items) == 0 {
 			b.sum(&b.freeCPU, t.use.CPU, dimCPU)
 			b.sum(&b.freeMem, t.use.Memory, dimMemory)
@@ -205,6 +208,7 @@ func (b *jobBuilder) known(where string, names []string) *book.Alternatives {
 		switch {
 		case !ok:
 			b.note(unknown(where, name, b.knownCards()))
+		// The plugin's parser takes a name as often as it is written.
 		case !seen.Has(dim):
 			seen.Add(dim)
 			cards = append(cards, dim)
@@ -310,6 +314,7 @@ func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
 		if b.made == nil {
 			b.made = make([]int64, len(amounts))
 		}
+		// A min that is given replaces the sum, so its size doesn't matter.
 		if !addExact(&b.made[i], amount) && b.job.Min == nil {
 			b.tooLarge(string(b.outs.names[i]), unitOfOutput(b.outs.names[i]).plural())
 		}
@@ -340,6 +345,7 @@ func (b *jobBuilder) given(given *Min) error {
 			return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53 %s", ErrBadAmount, brief(b.req.id), dimNames[dim], amount, plainUnits[dim])
 		}
 	}
+	// After the items, which say whether there are cards.
 	b.plainMin(given.CPU, given.Memory)
 	return nil
 }

@@ -18,10 +18,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Restore makes a ledger that answers and changes as that of which [Ledger.Snapshot] of
-// this version or an older one returned data. catalog, which may be nil, is what was
-// discovered since. Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but
-// OnEvent decides), and [ErrSnapshot], which names the record.
+// Restore makes a ledger that answers and changes as that of data, from [Ledger.Snapshot]
+// of this version or an older one. catalog, which may be nil, is what was discovered since.
+// Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but OnEvent decides),
+// and [ErrSnapshot], which names the record.
 func Restore(cfg Config, catalog Catalog, data []byte) (*Ledger, error) {
 	return restore(cfg, nil, catalog, data)
 }
@@ -50,6 +50,7 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}
 	}
+	// Records are made with all dimensions, so the steps need not widen them again.
 	l.widen(m)
 	r := restorer{l: l, doc: doc, items: map[*job][]*book.Item{}}
 	// Each step refers to what those before it made. Nobody has the ledger yet, so an error
@@ -65,6 +66,7 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	if err := l.setDiscovery(found, placed, nil); err != nil {
 		return nil, err
 	}
+	// Last: the steps are no changes of the ledger that was written.
 	l.seq = doc.Seq
 	return l, nil
 }

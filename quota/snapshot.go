@@ -16,8 +16,8 @@ import (
 // snapshotFormat names the format of [Ledger.Snapshot].
 const snapshotFormat = "resvec.quota/v1"
 
-// Snapshot returns the state as canonical JSON, for [Restore]: equal states give equal
-// bytes. It has nothing that follows from the catalog, and no counters of refusals.
+// Snapshot returns the state as canonical JSON, equal states as equal bytes, without what
+// follows from the catalog and without counters of refusals.
 func (l *Ledger) Snapshot() []byte {
 	l.counts.snapshots.Add(1)
 	// The text is made without the lock: document has copied what changes, and a large ledger
@@ -63,6 +63,8 @@ type snapshotConfig struct {
 	Unnamed            string       `json:"unnamed"`
 }
 
+// snapshotKeys are the annotations. Those by default are written out, so that two
+// configurations that read the same are the same.
 type snapshotKeys struct {
 	Deserved  string `json:"deserved"`
 	Guarantee string `json:"guarantee"`
@@ -84,6 +86,7 @@ type snapshotJob struct {
 	Seq      uint64         `json:"seq"`
 }
 
+// snapshotPlain is an amount of cpu, in milli-cores, and of memory, in bytes.
 type snapshotPlain struct {
 	CPU    int64 `json:"cpu"`
 	Memory int64 `json:"memory"`
@@ -100,6 +103,8 @@ type snapshotItem struct {
 	Unit     int64            `json:"unit"`
 }
 
+// snapshotCard is a known card, with the resources that carried it last: without these a
+// pod that names it could not be resolved before a node has it again.
 type snapshotCard struct {
 	Card      string                `json:"card"`
 	Resources []corev1.ResourceName `json:"resources"`
@@ -139,6 +144,8 @@ type snapshotTask struct {
 	State   string           `json:"state"`
 }
 
+// snapshotCharge is what a task is charged of one item, in milli-cards or units of an
+// output. Covered is the part that its job's min has.
 type snapshotCharge struct {
 	Card    string `json:"card"`
 	Covered int64  `json:"covered"`
@@ -176,6 +183,8 @@ func (a *snapshotLimit) UnmarshalJSON(text []byte) error {
 
 // The names of the snapshot for the values of types.
 var (
+	// They stand in files, so they stay what they are. Numbers would not survive a new
+	// value in the middle.
 	missingNames = map[bool]string{false: "denies", true: "unlimited"}
 	parserNames  = map[bool]string{false: "strict", true: "fail-to-zero"}
 	unnamedNames = map[UnnamedPolicy]string{"": "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
@@ -195,6 +204,7 @@ func (l *Ledger) document() *snapshotDoc {
 		Queues: make([]snapshotQueue, 0, len(l.queues)), Tasks: make([]snapshotTask, 0, len(l.tasks)+len(l.waiting)),
 	}
 	for _, card := range sorted(l.source.known) {
+		// An empty list, and not nil: Restore takes no null.
 		doc.Known = append(doc.Known, snapshotCard{card, append([]corev1.ResourceName{}, l.source.known[card]...)})
 	}
 	for q := range l.byName() {
@@ -215,6 +225,7 @@ func (l *Ledger) document() *snapshotDoc {
 	for _, w := range l.waiting {
 		doc.Tasks = append(doc.Tasks, w.doc())
 	}
+	// By id, as all lists are sorted. Order keeps that of the commits.
 	slices.SortFunc(doc.Tasks, func(a, b snapshotTask) int { return strings.Compare(a.ID, b.ID) })
 	return doc
 }

@@ -21,10 +21,10 @@ type QueueStatus struct {
 	Rejections   map[Reason]uint64 `json:"rejections,omitempty"` // events of kind EventRefused since the queue came, or the ledger was made
 }
 
-// Usage is how a queue stands in cpu, memory, a card or an output. Capabilities may be
-// [Unlimited]. The sum is over the queue and its siblings, and total is the parent's or
-// the cluster's, in which of a card on a node the greater counts of what the catalog has
-// and what is charged. RealCapability is the limit with [Config.EnforceGuarantee].
+// Usage is how a queue stands in one resource. Capabilities may be [Unlimited]. The sum is
+// over the queue and its siblings, and total is the parent's or the cluster's, in which of
+// a card on a node the greater counts of what the catalog has and what is charged.
+// RealCapability is the limit with [Config.EnforceGuarantee].
 type Usage struct {
 	Resource       string `json:"resource"`       // cpu, memory, the card or the output
 	Capability     int64  `json:"capability"`     // of this queue alone
@@ -114,6 +114,7 @@ func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 	for _, alts := range l.outs.alts {
 		s.Outputs = append(s.Outputs, l.usage(q, int(alts.Cards[0]), waiting))
 	}
+	// A copy: the ledger goes on to count in its own.
 	s.Rejections = maps.Clone(q.refusals)
 	return s
 }
@@ -126,6 +127,7 @@ func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
 		Guarantee: q.spec.guarantee(dim), Deserved: q.Deserved[dim],
 		Allocated: c.Allocated, Inqueue: c.Held, Elastic: c.Elastic, Request: c.Allocated,
 	}
+	// What waits was let in by nobody, so its sums may be of any size: they saturate.
 	if waiting != nil {
 		u.Request = book.AddSaturated(u.Request, waiting[dim])
 	}
@@ -160,6 +162,7 @@ func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
 		sums[dim] = book.AddSaturated(sums[dim], amount)
 	}
 	l.countWaiting(add)
+	// From the bottom up: a queue passes on what it got from those below it.
 	for _, q := range slices.Backward(l.book.TopDown()) {
 		if sums := waiting[q]; sums != nil && q.Parent != nil {
 			for dim, amount := range sums {

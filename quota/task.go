@@ -49,6 +49,8 @@ func (t *Task) phase() TaskPhase {
 		return TaskSucceeded
 	case of == corev1.PodFailed:
 		return TaskFailed
+	// After the phases: a pod that has ended uses nothing, whether it is being deleted or
+	// not.
 	case t.Pod.DeletionTimestamp != nil:
 		return TaskReleasing
 	case t.node() == "":
@@ -60,12 +62,17 @@ func (t *Task) phase() TaskPhase {
 // ended reports whether the task uses nothing any more, by its phase or its
 // pod's.
 func (t *Task) ended() bool {
+	// Either may know it first. A task that has ended never counts again.
 	return t.Phase.ended() ||
 		t.Pod != nil && (t.Pod.Status.Phase == corev1.PodSucceeded || t.Pod.Status.Phase == corev1.PodFailed)
 }
 
+// gated reports whether the task waits outside of scheduling. Its pod is there, and yet
+// nothing should be held for it.
 func (t *Task) gated() bool { return t.Gated || t.Pod != nil && len(t.Pod.Spec.SchedulingGates) > 0 }
 
+// node returns the node that the task is bound to, empty if none. A scheduler knows it
+// before the pod has it, so what the caller says comes first.
 func (t *Task) node() string {
 	if t.Node == "" && t.Pod != nil {
 		return t.Pod.Spec.NodeName
@@ -127,7 +134,7 @@ type Item struct {
 // defaultUnit is the unit of items that have none: a card.
 const defaultUnit = 1000
 
-// Need returns what the task is charged; if it is bound to a node, on the cards there.
+// Need returns what the task is charged; if it is bound, on its node's cards.
 func (t *TaskRequest) Need() Min {
 	need := Min{CPU: t.use.CPU, Memory: t.use.Memory}
 	for i := range t.use.Items {
@@ -138,6 +145,7 @@ func (t *TaskRequest) Need() Min {
 		}
 		it := itemOf(alts, t.use.Items[i].Amount, defaultUnit)
 		if t.bound != nil {
+			// There is one: bind refuses a node that has none of the item's cards.
 			at := slices.IndexFunc(alts.Cards, t.bound.Has)
 			it.Alternatives = it.Alternatives[at : at+1]
 		}
@@ -164,6 +172,7 @@ func (t *TaskRequest) Invalid() string { return t.invalid }
 // Invalid says why the request is invalid; empty: it is valid.
 func (r *JobRequest) Invalid() string { return r.invalid }
 
+// itemOf writes an item of the book with names, left preferred.
 func itemOf(alts *book.Alternatives, milli, unit int64) Item {
 	return Item{Alternatives: strings.Split(keyOf(alts), "|"), Milli: milli, Unit: unit}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger, with the errors of SetCatalog and SetQueues. catalog may be nil.
+// New makes a ledger. catalog may be nil. Errors are SetCatalog's and SetQueues'.
 func New(cfg Config, catalog Catalog, queues []Queue) (*Ledger, error) {
 	l, err := newLedger(cfg)
 	if err != nil {
@@ -47,7 +47,7 @@ func newLedger(cfg Config) (*Ledger, error) {
 // SetQueues replaces the queues. One that is missing but has jobs becomes an orphan until
 // its last job goes: closed, without a quota, and counted in the queues above it that are
 // still there. orphans are sorted. An error has all faults, see [Config.Validate], or is an
-// [ErrBadAmount] of sums that would reach 2^62.
+// [ErrBadAmount] of sums from 2^62 on.
 func (l *Ledger) SetQueues(queues []Queue) (orphans []string, seq uint64, err error) {
 	l.rlock()
 	m := l.m

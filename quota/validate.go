@@ -17,7 +17,7 @@ import (
 
 // Validate looks at queues. Errors are what [New] and [Ledger.SetQueues] refuse, warnings
 // what is probably not meant: entries that can't be read or don't count; amounts above the
-// capability, the parent's, or what the cluster has. Their Origin is a code, such as
+// capability, the parent's or the cluster's. Their Origin is a code, such as
 // deserved-above-capability, or an [EntryError]'s. catalog may be nil.
 func (c *Config) Validate(queues []Queue, catalog Catalog) (errs, warnings field.ErrorList) {
 	m, err := newMap(c.Outputs)
@@ -118,6 +118,8 @@ func (e *faultsError) Is(target error) bool {
 	return slices.ContainsFunc(e.is, func(is error) bool { return errors.Is(is, target) })
 }
 
+// pathOf is the place of a queue in the caller's list, by index: its name may be what is
+// wrong.
 func pathOf(i int) *field.Path { return field.NewPath("queues").Index(i) }
 
 // invalid makes a fault of a queue. The detail begins with its name.
@@ -145,6 +147,8 @@ func (f *faults) tree(queues []builtQueue) {
 			names = append(names, name)
 		}
 	}
+	// Shared by all walks, so that a long chain costs its length once, and each cycle is
+	// reported once.
 	walked := map[string]bool{}
 	for _, name := range names {
 		path := pathOf(index[name]).Child("parent")
@@ -181,6 +185,8 @@ func cycleFrom(name string, parent map[string]string, walked map[string]bool) []
 	return nil
 }
 
+// validator collects what is legal in queues, and probably not meant. Queues with bad
+// names, or names that are there twice, are left out: nobody knows which is meant.
 type validator struct {
 	m        *vectormap.ResourceVectorMap
 	at       map[string]int // index of the queue
@@ -202,6 +208,7 @@ func (v *validator) unit(dim int) (resource string, unit amountUnit) {
 	return oneLine(resourceOf(v.m, dim)), unitOf(v.m, dim)
 }
 
+// element returns an element, infinite ones as they are. What a short vector doesn't have counts as 0.
 func element(v []float64, dim int) float64 {
 	if dim < len(v) {
 		return v[dim]

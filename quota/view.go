@@ -22,9 +22,9 @@ type View struct {
 	Deleted []string // ids of tasks that are gone
 }
 
-// Report is what [Ledger.Reconcile] found and did, by job and task. What stays Unseen is
-// the caller's to give back, by the Seq of the report of some rounds ago: tasks whose Seq
-// is at most that by [Ledger.Rollback], jobs by [Ledger.Expire].
+// Report is what [Ledger.Reconcile] found and did, by job and task. What stays Unseen the
+// caller gives back, by the Seq of the report of some rounds ago: tasks up to that by
+// [Ledger.Rollback], jobs by [Ledger.Expire].
 type Report struct {
 	Seq        uint64     `json:"seq"`                  // of the ledger now
 	Changed    bool       `json:"changed"`              // anything; else Seq is what it was
@@ -59,6 +59,8 @@ func (r *Report) sort() {
 		*list = slices.Compact(*list)
 	}
 	for _, list := range [][]Ref{r.Unseen, r.Mismatched, r.Failed} {
+		// A task may be there for more than one thing, each of which was found in its
+		// order.
 		slices.SortStableFunc(list, compare)
 	}
 }
@@ -235,6 +237,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) erro
 		without.Cards = []Item{}
 		var again error
 		if t, notes, again = l.sightOf(&without, class); again == nil {
+			// It is reported as Failed, with what was wrong.
 			t.req.invalid, err = err.Error(), nil
 		}
 	}
@@ -265,6 +268,8 @@ func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []EntryEr
 		return l.resolveRunning(task)
 	}
 	t = &sightTask{req: &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue}}
+	// It is given back by its id. What its objects say isn't read, so no fault in them can
+	// keep a charge.
 	if task.ended() {
 		return t, nil, nil
 	}
