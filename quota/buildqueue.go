@@ -312,7 +312,9 @@ func (b *queueBuilder) unlimited(what string, name corev1.ResourceName, q resour
 	return math.Inf(1)
 }
 
-// rounded notes a quantity that isn't whole in the unit that it is counted in.
+// rounded notes a quantity that isn't whole in the unit that it is counted in. It is a note
+// and no fault: 1500m bytes of memory are more often a typing error than not, and yet a
+// limit.
 func (b *queueBuilder) rounded(what string, name corev1.ResourceName, q resource.Quantity, scale resource.Scale, amount int64, unit string) {
 	// Down, since a limit that is rounded up would admit more than was written.
 	if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
@@ -329,7 +331,7 @@ func (b *queueBuilder) note(e EntryError) {
 }
 
 // wholeBelow returns a quantity, rounded down to whole units; false if no ledger can hold
-// it.
+// it. Value rounds up, and a limit may not.
 func wholeBelow(q resource.Quantity) (int64, bool) {
 	q = quantity.Bounded(q)
 	if q.Sign() < 0 || q.CmpInt64(limitExact) >= 0 { // Value is of what is small enough
@@ -342,7 +344,8 @@ func wholeBelow(q resource.Quantity) (int64, bool) {
 	return whole, exact(whole)
 }
 
-// outOfRange is what is wrong with a count that a parser has taken, in milli-cards.
+// outOfRange is what is wrong with a count that a parser has taken, in milli-cards. The
+// strict parser has looked at it already; the plugin's takes what Go decodes.
 func outOfRange(where, name string, milli int64) EntryError {
 	e := EntryError{Name: name, Code: codeTooLarge, Field: where, Value: strconv.FormatInt(milli/1000, 10)}
 	if milli < 0 {

@@ -127,7 +127,8 @@ type discovery struct {
 	nodes   *nodeCards
 }
 
-// findings is what a catalog says.
+// findings is what a catalog says. They stay as they were read: Declare makes a new
+// discovery of the old ones.
 type findings struct {
 	catalog Catalog // may be nil
 	cards   map[string][]corev1.ResourceName
@@ -164,8 +165,9 @@ func read(catalog Catalog) findings {
 	return found
 }
 
-// setDiscovery takes over what is known of cards. placed has the cards of the nodes on which
-// tasks are charged, nil if the catalog is the same as before.
+// setDiscovery takes over what is known of cards. placed has the cards of the nodes on
+// which tasks are charged, nil if the catalog is the same as before. A charge keeps its
+// dimension: cards are only ever added, and one that no node has any more has a total of 0.
 func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, declared []device.Card) error {
 	next := &discovery{findings: found, known: map[string][]corev1.ResourceName{}, totals: map[int]int64{}, nodes: &nodeCards{}}
 	// Known for good: charges and quotas of a card outlive its last node.
@@ -213,7 +215,8 @@ func resourcesOf(name corev1.ResourceName) []corev1.ResourceName {
 	return []corev1.ResourceName{name}
 }
 
-// index makes what follows from the known cards.
+// index makes what follows from the known cards. It is made once, since every resolution
+// reads it.
 func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 	d.carried = map[corev1.ResourceName][]string{}
 	d.names = sorted(d.known)

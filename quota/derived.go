@@ -26,7 +26,8 @@ func (l *Ledger) total(dim int) int64 {
 	return book.AddSaturated(l.source.totals[dim], l.lost[dim])
 }
 
-// relimit makes the limits whose totals have changed.
+// relimit makes the limits whose totals have changed. Limits hang on totals, and totals on
+// what runs on lost devices. Most changes touch none, and cost nothing here.
 func (l *Ledger) relimit() {
 	if len(l.stale) == 0 {
 		return
@@ -38,7 +39,9 @@ func (l *Ledger) relimit() {
 	l.stale = l.stale[:0]
 }
 
-// capability returns what a queue's capability says about a dimension.
+// capability returns what a queue's capability says about a dimension. A 0 that was written
+// always limits. What was not written limits in a leaf only, so that a tree needs numbers
+// only where they matter.
 func (l *Ledger) capability(q *queue, dim int) int64 {
 	amount := amountAt(q.spec.Capability, dim)
 	_, denied := q.spec.denied[dim]
@@ -76,6 +79,7 @@ func (l *Ledger) CompareQueues(a, b string) int {
 	return compareQueues(&qa.Queue, &qb.Queue)
 }
 
+// Of org/a/x and org/b/y it compares a with b.
 func compareQueues(a, b *book.Queue) int {
 	// Queues compare with their siblings, so both go up to where their parents are the same.
 	deeper := a.Depth() - b.Depth()

@@ -53,7 +53,8 @@ func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
 }
 
 // taskEvent makes the event of a task's charges. It comes before these are taken away, and
-// after they are made.
+// after they are made. Without a callback nothing is made, so that a ledger without one
+// pays nothing.
 func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
 	if l.cfg.OnEvent == nil {
 		return nil

@@ -102,7 +102,10 @@ func (l *Ledger) room(o *book.Option) Headroom {
 }
 
 // why returns what leaves too little room. That is NoQuota or UnreadableQuota if the level
-// with the least room has no quota for the dimension, or one that can't be read.
+// with the least room has no quota for the dimension, or one that can't be read. To the
+// book a quota that is missing, or can't be read, is a limit of 0, as one that was written.
+// For whoever reads the refusal the difference is what to do: write a quota, correct one,
+// or ask for less.
 func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) Reason {
 	why := reasons[is].reason
 	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || is == book.TooLarge || limit != 0 {
@@ -184,8 +187,9 @@ func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 	}
 }
 
-// noteTotal notes if guarantees, and what there is, make a limit less than the capability, and
-// of which total they do.
+// noteTotal notes if guarantees, and what there is, make a limit less than the capability,
+// and of which total they do. Where no guarantee is enforced a limit is what somebody
+// wrote, and needs no explanation.
 func (l *Ledger) noteTotal(f *facts, level *book.Queue, dim int32) {
 	less := func(q *book.Queue) bool { return q.Real[dim] < l.capability(recordOf(q), int(dim)) }
 	if !l.cfg.EnforceGuarantee || !less(level) {
@@ -202,7 +206,9 @@ func (l *Ledger) noteTotal(f *facts, level *book.Queue, dim int32) {
 }
 
 // fillItem says of an item with several alternatives, whose options a has, which one the
-// numbers are of, and what is wrong with quotas.
+// numbers are of, and what is wrong with quotas. Without AnyMix it is the alternative with
+// the most room, since that is the closest to being admitted; with it the numbers are sums
+// over all, and no single card is at fault.
 func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 	f, sums := &a.Refusal, is.Lack.Dim < 0
 	none, unread, unreadable := true, true, -1 // no quota of any; or none that can be read; the first that can't

@@ -38,6 +38,10 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 }
 
 // gang is the work of one CommitAll.
+//
+// It charges as it decides, since each task must see those before it, and a decision on
+// numbers set aside would be a second set of rules. So a gang that fails halfway is taken
+// back: the journal has what the book was before, and the lists here what the maps were.
 type gang struct {
 	l       *Ledger
 	tasks   []*TaskRequest
@@ -103,8 +107,10 @@ func (g *gang) commit() (Answer, error) {
 	return all, nil
 }
 
-// groups returns the indices of the tasks in the order to commit them: those
-// without alternatives each alone, then the groups of the others.
+// groups returns the indices of the tasks in the order to commit them: those without
+// alternatives each alone, then the groups of the others. Tasks without a choice come
+// first: the others can leave their cards to them, and not the other way round. Nothing is
+// tried again.
 func (g *gang) groups() (groups [][]int) {
 	type key struct{ job, keys string }
 	of := map[key]int{}
@@ -216,7 +222,8 @@ func (g *gang) explain(grouped bool) (a Answer) {
 	return a
 }
 
-// together returns the cards that the tasks of a group may use.
+// together returns the cards that the tasks of a group may use. It is a proposal, on the
+// state before the group: each task is decided on as always.
 func (g *gang) together(group []int) *book.Set {
 	var members []book.Member
 	for _, i := range group {

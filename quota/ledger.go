@@ -87,7 +87,9 @@ func (l *Ledger) lock() {
 	l.mu.Lock()
 }
 
-// unlock ends a change, tells what happened, and returns the number of the state.
+// unlock ends a change, tells what happened, and returns the number of the state. A change
+// ends with it also where nothing has changed: the number that it returns is of the state
+// that the caller saw.
 func (l *Ledger) unlock(changed bool, events []Event) (seq uint64) {
 	// Before the lock goes: nobody may see an orphan without jobs, or a limit made of a total
 	// that has changed.

@@ -161,7 +161,8 @@ func (r *Refusal) lacks() string {
 	return text + r.ofTotal(u) + also(detail)
 }
 
-// ofTotal says where a limit comes from that nobody wrote.
+// ofTotal says where a limit comes from that nobody wrote. A tenant who is refused below
+// the capability that stands in the queue would look for a fault.
 func (r *Refusal) ofTotal(u amountUnit) string {
 	of, total := "the cluster has", u.text(r.facts.total)
 	if r.facts.above != "" {
@@ -243,7 +244,9 @@ func unitOfOutput(name corev1.ResourceName) amountUnit {
 // plural says what amounts are counted in.
 func (u amountUnit) plural() string { return cmp.Or(strings.TrimPrefix(u.whole, " "), "units") }
 
-// unit returns how the amounts are written, and what they are of.
+// unit returns how the amounts are written, and what they are of. The reason says which of
+// the three it is, except that an output is refused as cards are: Volcano has one reason
+// for all that is not cpu and memory.
 func (r *Refusal) unit() (u amountUnit, what string) {
 	switch r.Reason {
 	case ReasonInsufficientCPUQuota:
@@ -288,8 +291,9 @@ func (u amountUnit) textOf(amount float64) string {
 	return n + u.suffix
 }
 
-// binaryText writes bytes in the largest binary unit in which they are whole: 80 Gi, and not
-// 81920 MiB or 0.078125 Ti.
+// binaryText writes bytes in the largest binary unit in which they are whole: 80 Gi, and
+// not 81920 MiB or 0.078125 Ti. A number in a smaller unit is longer, and one in a larger
+// unit has a fraction.
 func binaryText(amount int64) string {
 	// Rounded amounts could look as if they fitted, so the unit goes as far as the number
 	// stays whole.
@@ -366,7 +370,9 @@ func some(names []string) string {
 
 // An error is the facts of a decision. Its words are made when somebody reads them.
 
-// conflictError is an [ErrConflict] about a task or a job. Of the details one is there.
+// conflictError is an [ErrConflict] about a task or a job. Of the details one is there. A
+// host may meet thousands of conflicts that nobody reads, so it keeps what the text would
+// be made of.
 type conflictError struct {
 	what, id string
 	queue    *[2]string  // the job's queue, and another one that was asked for
@@ -422,7 +428,8 @@ func elsewhere(id string, j *book.Job, queue string) error {
 	return &conflictError{what: "job", id: id, queue: &[2]string{queueName(j.Queue), queue}}
 }
 
-// overflowError is an [ErrBadAmount].
+// overflowError is an [ErrBadAmount]. Where a pod is too large its request is invalid
+// instead: that is no error of the caller.
 type overflowError struct {
 	what, id string
 	unit     amountUnit

@@ -33,7 +33,8 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	return sum / float64(n)
 }
 
-// listed reports whether several cards were listed for an item, unknown ones included.
+// listed reports whether several cards were listed for an item, unknown ones included. One
+// that lists a known and an unknown card has a preference, though one card is left.
 func (t *TaskRequest) listed(item int) bool {
 	return t.source(item).ranks != "" || t.use.Items[item].Alts.Multi()
 }

@@ -49,9 +49,10 @@ func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool
 	return ok
 }
 
-// lockOn locks the ledger, which mu does for a question or a change, and returns the
-// cards that a node has then. The catalog is asked while the ledger isn't locked, so
-// it may have been replaced meanwhile; then the new one is asked.
+// lockOn locks the ledger, which mu does for a question or a change, and returns the cards
+// that a node has then. The catalog is asked while the ledger isn't locked, so it may have
+// been replaced meanwhile; then the new one is asked. It ends when a catalog was not
+// replaced while it was asked.
 func (l *Ledger) lockOn(mu sync.Locker, node string) *book.Set {
 	mu.Lock()
 	for {
@@ -141,6 +142,9 @@ func (l *Ledger) begin(a *Answer) {
 }
 
 // reserve does the work of Reserve and Resize. seq is the number of the change.
+//
+// A job that has charges already needs room only for what they don't cover. A min that is
+// refused changes nothing, also with Resize: the job keeps what it has.
 func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, events []Event, err error) {
 	l.begin(&a)
 	j := l.jobs[r.id]
@@ -221,7 +225,8 @@ func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer
 	return a, err
 }
 
-// commitOutcome is what came of a commit, as numbers. Its words are made after it.
+// commitOutcome is what came of a commit, as numbers. Its words are made after it. A gang
+// may commit many tasks and take them all back: texts would be made for nobody.
 type commitOutcome struct {
 	kind  outcomeKind
 	queue *book.Queue // nil: there is none

@@ -94,7 +94,8 @@ func (o *outputs) charge(requests corev1.ResourceList, covers func(corev1.Resour
 	return amounts, fault
 }
 
-// items returns the amounts that are not 0 as items of a task.
+// items returns the amounts that are not 0 as items of a task. None is charged 0: an item
+// would have to be decided on, and could be refused.
 func (o *outputs) items(amounts []int64) (items []book.UseItem) {
 	for i, amount := range amounts {
 		if amount > 0 {
@@ -106,7 +107,8 @@ func (o *outputs) items(amounts []int64) (items []book.UseItem) {
 
 // requestsOf returns what a task requests, of which a charge in outputs is made: what its
 // pod as a whole requests, with the entries of Request, if that isn't nil, in the place of
-// the pod's, and of its cpu and memory in any case. It is one pod.
+// the pod's, and of its cpu and memory in any case. It is one pod. It is what the
+// transformation is given, and what Explain shows later.
 func (o *outputs) requestsOf(t *Task, pod corev1.ResourceList) corev1.ResourceList {
 	list := maps.Clone(pod)
 	if list == nil {

@@ -179,9 +179,10 @@ func parseRequest(text string, failToZero bool) ([]Item, []EntryError) {
 	return parseCounts(text, failToZero, false, parseAlternatives)
 }
 
-// parseAlternatives reads a list of cards separated by |, left preferred, and
-// trims the names. Empty and repeated names are skipped with a note. No name at
-// all, or more than 64, is an error, and no names are returned.
+// parseAlternatives reads a list of cards separated by |, left preferred, and trims the
+// names. Empty and repeated names are skipped with a note. No name at all, or more than 64,
+// is an error, and no names are returned. For example A|A| B gives A, B and a note, and a
+// text of bars alone an error.
 func parseAlternatives(text string) (names []string, notes []EntryError) {
 	for part := range strings.SplitSeq(text, "|") {
 		name := strings.TrimSpace(part)
@@ -208,8 +209,11 @@ func parseAlternatives(text string) (names []string, notes []EntryError) {
 	return names, notes
 }
 
-// parseCounts reads an object of name to count, of a quota or of a request. clean makes cards
-// of a name.
+// parseCounts reads an object of name to count, of a quota or of a request. clean makes
+// cards of a name.
+//
+// A strict reader keeps the good entries: of {"A":2, "B":2.5, "C":"3"} it takes two cards
+// A, and says of B and C why not. So one typing error in a quota takes no other card away.
 func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]string, []EntryError)) ([]Item, []EntryError) {
 	trimmed := strings.TrimSpace(text)
 	// Nothing is said, which is no fault: the default of what is missing holds.
@@ -246,8 +250,9 @@ func jsonFault(text []byte, after int) string {
 	return err.Error()
 }
 
-// decodeCounts takes what Go decodes into a map[string]int, or nothing: names as they stand,
-// the last of several. One bad entry drops all, as upstream. A fault names one of them.
+// decodeCounts takes what Go decodes into a map[string]int, or nothing: names as they
+// stand, the last of several. One bad entry drops all, as upstream. A fault names one of
+// them. Of {"A":1, "A":2} it takes two cards A, and of {"A":2, "B":2.5} nothing.
 func decodeCounts(text string, isQuota bool) (entries []Item, notes []EntryError) {
 	// A map, as upstream has one: of a name that is there twice the last one counts.
 	counts := map[string]int64{}
@@ -341,6 +346,8 @@ func (r *countReader) read(text string, clean func(string) ([]string, []EntryErr
 		case 2:
 			r.faults = append(r.faults, EntryError{Name: key, Code: codeDuplicate, Value: r.first[key] + " and " + written})
 		}
+		// More cards than can be counted is no limit, as in the lists of a queue. In a
+		// request it is a fault.
 		count, code := parseCount(value)
 		if r.isQuota && code == codeTooLarge {
 			count, code = Unlimited, codeUnlimited
@@ -412,6 +419,7 @@ func (c *Config) ParseArguments(arguments map[string]any) error {
 func (c *Config) ParseSchedulerConf(data []byte) error {
 	r := document.Report{Sorted: true}
 	unlimited := false
+	// At most one: what is there twice is a fault in the report.
 	for arguments := range document.PluginArguments(document.Read(data, document.Options{}, &r), pluginName, unlimitedArgument) {
 		unlimited = unlimitedIn(arguments)
 	}
@@ -430,7 +438,8 @@ func unlimitedIn(arguments document.Value) bool {
 	return v.Boolean()
 }
 
-// set takes over what was read, unless there are faults.
+// set takes over what was read, unless there are faults. So a configuration with a fault
+// changes nothing, not even half.
 func (c *Config) set(unlimited bool, r *document.Report) error {
 	if err := r.Err("quota"); err != nil {
 		return err

@@ -58,6 +58,9 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 }
 
 // reconciler is the work of one Reconcile.
+//
+// What goes comes before what comes, and charges before holds. A view is no request: nobody
+// asks whether something fits, and what doesn't is marked.
 type reconciler struct {
 	*sight
 	l       *Ledger
@@ -153,8 +156,8 @@ func (r *reconciler) run() {
 	r.mark()
 }
 
-// chooses reports whether a min may have to be held on one card or another, which
-// depends on the room for it.
+// chooses reports whether a min may have to be held on one card or another, which depends
+// on the room for it. Sums that are made in the end know of no room before it.
 func (r *reconciler) chooses() bool {
 	for _, v := range r.jobs {
 		if v.min != nil && slices.ContainsFunc(v.min.min.Items, func(it book.MinItem) bool { return it.Alts.Multi() }) {
@@ -169,6 +172,7 @@ func (r *reconciler) chooses() bool {
 }
 
 // mark marks what has come to exceed a limit, in every queue that an amount counts in.
+// Decisions mark what they make; what a view brings may exceed any limit.
 func (r *reconciler) mark() {
 	marked := map[*book.Queue]bool{}
 	r.records(func(j *job) {
@@ -186,6 +190,9 @@ func (r *reconciler) did(list *[]Ref, job, task string) {
 }
 
 // giveBack releases what has ended and rolls back what waits again.
+//
+// A task that has ended is released: its job's min shrinks. One that waits again is rolled
+// back: its job is still promised what it had.
 func (r *reconciler) giveBack() {
 	l := r.l
 	r.records(func(j *job) {

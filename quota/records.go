@@ -77,6 +77,8 @@ func (j *job) tasks() func(yield func(*task) bool) {
 	}
 }
 
+// taskState says what a view has shown of a task. A charge that was confirmed and is
+// missing has gone; one that was never confirmed may be too new for the view.
 type taskState uint8
 
 const (
@@ -139,7 +141,8 @@ func (l *Ledger) forget(j *job) {
 // exact reports whether an amount is one that a ledger can hold.
 func exact(amount int64) bool { return 0 <= amount && amount < limitExact }
 
-// addExact adds an amount, unless the sum would reach 2^53.
+// addExact adds an amount, unless the sum would reach 2^53. So written the sum can't
+// overflow before it is compared.
 func addExact(to *int64, amount int64) bool {
 	if *to > limitExact-1-amount {
 		return false

@@ -154,7 +154,8 @@ func (r *resolver) note(notes ...EntryError) {
 	}
 }
 
-// draft is an item on its way into a request.
+// draft is an item on its way into a request. Cards may be taken from it, see separate. The
+// places of those that are left count from what was listed, as node scores do.
 type draft struct {
 	names    []string // all that were listed, cleaned
 	left     []int    // those that are left, as indices of names
@@ -313,7 +314,8 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	return p, ""
 }
 
-// tooMany reports whether an amount is more cards than a request may have.
+// tooMany reports whether an amount is more cards than a request may have. A pod says so,
+// and no caller, so it makes a request that is refused.
 func tooMany(q *resource.Quantity) bool {
 	bounded := quantity.Bounded(*q)
 	return bounded.CmpInt64(maxCards) > 0
@@ -366,7 +368,9 @@ func plainFault(dim int, q resource.Quantity) string {
 	return fmt.Sprintf("%s is %s: want %s", dimNames[dim], brief(quantity.Text(q)), wantPlain(dim))
 }
 
-// claimed makes items of cards that a caller lists.
+// claimed makes items of cards that a caller lists. What the ledger can't count is an
+// error, since the caller has made it up. A name that nobody knows is a fault of the
+// request: a node with it may come.
 func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err error) {
 	byKey := map[string]int{}
 	for _, c := range cards {
@@ -408,7 +412,8 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 	return drafts, nil
 }
 
-// fail makes a request invalid, for the first reason there is.
+// fail makes a request invalid, for the first reason there is. The first is what the user
+// can mend first; others may follow from it.
 func (t *TaskRequest) fail(format string, args ...any) {
 	if t.invalid == "" {
 		t.invalid = fmt.Sprintf(format, args...)
@@ -521,8 +526,9 @@ func noneKnown(where string, names []string, known string) string {
 	return fmt.Sprintf("%s: no card of %q is known: known are %s", where, brief(strings.Join(names, "|")), known)
 }
 
-// choose returns that one of the resources of a card that the pod asks for: the
-// given one, else the first by name, those of amount 0 last.
+// choose returns that one of the resources of a card that the pod asks for: the given one,
+// else the first by name, those of amount 0 last. A card may be carried by two resources,
+// as where a cluster changes its device plugin. A pod asks for one of them.
 func choose(resources []corev1.ResourceName, amounts []podCards, first corev1.ResourceName) (chosen podCards, ok bool) {
 	for _, a := range amounts {
 		switch {
@@ -536,7 +542,9 @@ func choose(resources []corev1.ResourceName, amounts []podCards, first corev1.Re
 	return chosen, ok
 }
 
-// anyOf makes an item of all cards of a resource that could be written.
+// anyOf makes an item of all cards of a resource that could be written. A pod that names no
+// card could get any of them from the device plugin, and so is charged as one that lists
+// all.
 func (r *resolver) anyOf(a podCards) draft {
 	d := draft{milli: 1000 * a.count, resource: a.resource}
 	for _, name := range r.found.carried[a.resource] {
@@ -551,6 +559,9 @@ func (r *resolver) anyOf(a podCards) draft {
 
 // separate makes items of drafts so that no card is in two of them: the room for each item
 // could then not be looked at alone. Those with one card have no other choice.
+//
+// For example A|B and A come to B and A. In the order in which they were written the first
+// could take A, and the second would have none.
 func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 	taken := map[string]int{}
 	// Keys before any card is taken away: a note names an item by what was written.
@@ -611,7 +622,8 @@ func (r *resolver) intern(cards []int32) *book.Alternatives {
 	return r.l.intern(cards)
 }
 
-// bind confines a request to the cards of the node that its task is bound to.
+// bind confines a request to the cards of the node that its task is bound to. On the first
+// alternative there, room or not: the pod has its devices.
 func (r *resolver) bind(t *TaskRequest, node string) {
 	if len(t.use.Items) == 0 {
 		return

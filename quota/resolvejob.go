@@ -13,6 +13,9 @@ import (
 )
 
 // jobBuilder works out the min of a job.
+//
+// Tasks win over the annotation, and a Min of the caller over both. Tasks are looked at in
+// any case: one that can't be resolved makes the request invalid, whichever counts.
 type jobBuilder struct {
 	*resolver
 	job *Job
@@ -124,8 +127,9 @@ func (b *jobBuilder) tasks() error {
 	return nil
 }
 
-// add adds to the item of a key and, with AnyMix, unit. It reports whether the
-// sum is small enough.
+// add adds to the item of a key and, with AnyMix, unit. It reports whether the sum is small
+// enough. With AnyMix a task of two cards needs both on one: it is in no item with tasks of
+// one card.
 func (b *jobBuilder) add(alts *book.Alternatives, milli, unit int64) bool {
 	// Units matter only where an item may be on several cards.
 	if !b.req.min.AnyMix || !alts.Multi() {
@@ -230,7 +234,8 @@ func (l *Ledger) inQuota(name string, dim int) bool {
 }
 
 // knownCards lists for messages the cards that are known, and those that the quota of the
-// job's queue, or of one above it, has.
+// job's queue, or of one above it, has. It goes through all cards, so it is made once, and
+// only for a message.
 func (b *jobBuilder) knownCards() string {
 	if b.listed == "" {
 		names := slices.Clone(b.found.names)
@@ -321,7 +326,9 @@ func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
 	}
 }
 
-// plainMin sets cpu and memory, where a job with cards may have to do without.
+// plainMin sets cpu and memory, where a job with cards may have to do without. With
+// minResources of 10 cores for a job whose tasks without cards ask for 2, 2 are left.
+// Without tasks nothing is known, and nothing left.
 func (b *jobBuilder) plainMin(cpu, mem int64) {
 	if b.l.cfg.UnlimitedCPUMemory && b.hasCards {
 		// MinResources are of all tasks together; those with cards are left out as far as it

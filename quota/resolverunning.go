@@ -10,6 +10,9 @@ import (
 // resolveRunning works out what a task is charged that runs already, with the card of each
 // item, -1 where that isn't known, and the cards of its node. What the node has counts more
 // than what the task says: a card that it didn't ask for is a codeCardMismatch.
+//
+// A pod that can't be resolved runs all the same. What can be known of it is charged: what
+// it requests of cpu and memory, and the cards of its node that its resources carry.
 func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 	r := l.resolver()
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue, node: task.node()}
@@ -56,8 +59,8 @@ func asked(alts *book.Alternatives, unnamed bool) string {
 	return brief(keyOf(alts))
 }
 
-// carriedOn returns the first card of a node that a resource carries and that
-// isn't taken, -1 if there is none.
+// carriedOn returns the first card of a node that a resource carries and that isn't taken,
+// -1 if there is none. Taken are those of the task's items before, which share no card.
 func (r *resolver) carriedOn(node string, resource corev1.ResourceName, taken []int32) int32 {
 	if r.found.catalog == nil {
 		return -1

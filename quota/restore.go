@@ -122,7 +122,8 @@ func sameConfig(got, want reflect.Value, place string) error {
 }
 
 // cards returns the cards that a snapshot has. A quota or a job may have one that isn't
-// known any more, or never was.
+// known any more, or never was. So no fault of the catalog can lose a charge: each has its
+// dimension before those of the catalog are added.
 func (d *snapshotDoc) cards() []string {
 	known := map[string]bool{}
 	add := func(key string) {
@@ -162,8 +163,12 @@ func (d *snapshotDoc) cards() []string {
 	return sorted(known)
 }
 
-// restorer makes the records of a snapshot. It refuses what can't be a record, and leaves it
-// to the ledger's own check whether the amounts of the records agree.
+// restorer makes the records of a snapshot. It refuses what can't be a record, and leaves
+// it to the ledger's own check whether the amounts of the records agree.
+//
+// A text that was not written by a ledger must not make one that no ledger could have
+// become. What a record can't be is found while it is made, in the place where it stands;
+// what only all records together can't be, at the end.
 type restorer struct {
 	l     *Ledger
 	doc   *snapshotDoc
@@ -427,7 +432,8 @@ func (r *restorer) alternatives(key string, output bool) (*book.Alternatives, er
 	return r.l.intern(cards), nil
 }
 
-// tasks restores the tasks in the order in which they were committed.
+// tasks restores the tasks in the order in which they were committed. Later rollbacks draw
+// on the charges of a job in this order.
 func (r *restorer) tasks() error {
 	// Indices, since a fault is reported by the place in the text.
 	order := make([]int, len(r.doc.Tasks))

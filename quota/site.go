@@ -38,7 +38,8 @@ func (c *siteCard) lost() int64 { return max(0, c.charged-c.has) }
 // sums stay in range: it is a typing error.
 const mostPlaced = 1 << 40
 
-// card returns the entry of a card, which may be a new one.
+// card returns the entry of a card, which may be a new one. A node has few cards, so a list
+// is searched.
 func (p *site) card(dim int32, source *discovery) *siteCard {
 	at := slices.IndexFunc(p.cards, func(c siteCard) bool { return c.dim == dim })
 	if at < 0 {
@@ -91,7 +92,8 @@ func (p *site) hasRoom(t *task, source *discovery) bool {
 	return true
 }
 
-// takeOff forgets on which node a task is charged.
+// takeOff forgets on which node a task is charged. What is allocatable there stays known to
+// the discovery.
 func (l *Ledger) takeOff(t *task) {
 	p := t.site
 	if p == nil {

@@ -335,8 +335,9 @@ func (l *Ledger) holdsDoc(it *book.Item) map[string]int64 {
 	return doc
 }
 
-// compareRecords orders the items of a record: those of the min as they are
-// decided on, then those that only bind.
+// compareRecords orders the items of a record: those of the min as they are decided on,
+// then those that only bind. Equal states have equal bytes, and charges name items by their
+// places.
 func compareRecords(a, b *book.Item) int {
 	switch {
 	case a.Implicit != b.Implicit && b.Implicit:

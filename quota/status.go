@@ -134,8 +134,9 @@ func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
 	return u
 }
 
-// appendCards appends how a queue stands in cards: all, or those with a quota or
-// another amount.
+// appendCards appends how a queue stands in cards: all, or those with a quota or another
+// amount. A cluster may have a hundred cards and ten thousand queues: series of zeros would
+// be most of what a collector keeps.
 func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []Usage {
 	for _, dim := range l.order {
 		if l.cards[dim] == "" {

@@ -110,9 +110,11 @@ func (l *Ledger) setQueues(queues []builtQueue, wide *vectormap.ResourceVectorMa
 	return orphans, nil
 }
 
-// orphaned returns the queues that become orphans when the queues are replaced by
-// others, with the nearest of the queues above each that stays; empty if none does. So a
-// queue that is deleted together with those between frees nothing of a limit that stays.
+// orphaned returns the queues that become orphans when the queues are replaced by others,
+// with the nearest of the queues above each that stays; empty if none does. So a queue that
+// is deleted together with those between frees nothing of a limit that stays. For example
+// org, with a limit of 5, has team below it, and that a leaf with 5 charged. When team and
+// leaf go together the orphan counts in org, where else 5 more would be admitted.
 func (l *Ledger) orphaned(queues []builtQueue) (parents map[string]string) {
 	stays := make(map[string]bool, len(queues))
 	for i := range queues {
@@ -135,7 +137,9 @@ func (l *Ledger) orphaned(queues []builtQueue) (parents map[string]string) {
 }
 
 // tooLarge looks for sums that would reach 2^62 where queues move below one another. Sums
-// are largest at the top, and two trees that each are small enough may become one.
+// are largest at the top, and two trees that each are small enough may become one. It is
+// the one thing that new queues can make wrong with amounts that were right: single sums
+// are looked at when they grow.
 func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 	parents := make(map[string]string, len(queues))
 	for i := range queues {
@@ -277,8 +281,11 @@ func (l *Ledger) inherit() {
 	}
 }
 
-// inherit sets what follows from the queue above, which comes first, and from the
-// queues below.
+// inherit sets what follows from the queue above, which comes first, and from the queues
+// below.
+//
+// What it sets are answers that would else be looked for up the tree: whether the queue is
+// open, whether anything was configured at all, and which cards its users may name.
 func (q *queue) inherit(missingUnlimited bool) {
 	// A quota that can't be read denies its card, and still says that the queue is about it.
 	var mentioned, named []int

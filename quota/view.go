@@ -65,7 +65,9 @@ func (r *Report) sort() {
 	}
 }
 
-// sight is a view, resolved.
+// sight is a view, resolved. A view may be old, partial or wrong in places. What of it can
+// be used is sorted out here, before the lock, so that a change of many pods holds up no
+// decision longer than it must.
 type sight struct {
 	partial bool
 	byID    map[string]*sightJob
@@ -218,6 +220,8 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	return s, nil
 }
 
+// An error is one of the whole view, such as a task that is there twice. What is wrong with
+// one pod goes into the report.
 func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) error {
 	if err := checkTaskIDs(task); err != nil {
 		return err
