@@ -291,6 +291,64 @@ func TestUnreadableQuota(t *testing.T) {
 	}
 }
 
+// TestUnreadableQuotaWithoutCards: a queue whose quota can't be read is none that says nothing
+// and may use what the queues above allow, also while nobody knows a card.
+func TestUnreadableQuotaWithoutCards(t *testing.T) {
+	l := must(New(Config{}, nil, []Queue{{Name: "org", Capability: list("cpu=4")}, {Name: "q", Parent: "org", Annotations: quotaOf("{")}}))
+	w := &world{t, l}
+	for range 2 {
+		w.want(w.probe("q", "cpu:1"), "Empty")
+		_, err := l.Declare([]device.Card{{Name: "A"}})
+		must(0, err)
+	}
+}
+
+// TestFaultsWithoutHistory: what a faulty quota denies, what refusals say of it and what a
+// snapshot has of it depend neither on cards that are forgotten nor on the order in which cards
+// came.
+func TestFaultsWithoutHistory(t *testing.T) {
+	queues := []Queue{
+		{Name: "org", Capability: list("cpu=4")},
+		{Name: "whole", Parent: "org", Annotations: quotaOf(`{"A":4`)},
+		{Name: "entries", Parent: "org", Annotations: quotaOf(`{"B":1.5,"A":2.5}`)},
+		{Name: "above", Annotations: quotaOf(`{"A":4`)},
+		{Name: "silent", Parent: "above"},
+	}
+	var want []string
+	for i, first := range [][]string{nil, {"A"}, {"B"}, {"Old"}, {"B", "Old"}} {
+		var old []Queue
+		for _, card := range first {
+			old = append(old, Queue{Name: card, Cards: map[string]int64{card: 1}})
+		}
+		l := must(New(Config{}, nil, old))
+		_, _, err := l.SetQueues(queues)
+		must(0, err)
+		for range 2 {
+			got := []string{string(l.Snapshot())}
+			for _, queue := range []string{"whole", "entries", "silent"} {
+				for _, need := range []Min{{CPU: 1000}, {Items: []Item{{Alternatives: []string{"Old"}, Milli: 1000}}}} {
+					r, _, err := l.ResolveJob(Job{ID: "j", Queue: queue, Min: &need})
+					must(0, err)
+					var a Answer
+					if l.Enqueueable(&a, r) {
+						t.Errorf("%v: %s has room", first, queue)
+					}
+					got = append(got, queue+": "+a.Refusal.Message())
+				}
+			}
+			if i == 0 {
+				want = got
+			}
+			for k := range got {
+				if got[k] != want[k] {
+					t.Errorf("%v:\n%s\n%s", first, got[k], want[k])
+				}
+			}
+			l = must(Restore(Config{}, nil, l.Snapshot()))
+		}
+	}
+}
+
 // TestEdgesOfAmounts: up to where an amount counts, what is rounded, and from where on there is
 // no limit or a fault.
 func TestEdgesOfAmounts(t *testing.T) {

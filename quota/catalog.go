@@ -337,14 +337,8 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 	l.lost = append(l.lost, make([]int64, m.Len()-len(l.lost))...)
 	// Dimensions are only ever added, at the end: what the book has stays where it is.
 	l.book.Widen(m.Len())
-	// A quota that can't be read denies these cards, too, and says so to the queues below. To
-	// the others new cards change nothing.
-	unreadable := false
+	// A quota that can't be read denies these cards, too. To the others they change nothing.
 	for _, q := range l.queues {
-		unreadable = unreadable || q.spec.unreadable != ""
 		q.spec.denyUnreadable(m)
-	}
-	if unreadable {
-		l.inherit()
 	}
 }

@@ -52,7 +52,7 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 		return 0
 	// A parent that is silent limits nobody. A leaf without any quota leaves it to the queues
 	// above that have one.
-	case !q.Leaf, q.limited != nil && q.limited.Has(int32(dim)):
+	case !q.Leaf, q.limited != nil && (q.limited.Has(int32(dim)) || q.unreadable && l.cards[dim] != ""):
 		return Unlimited
 	case l.cfg.MissingUnlimited && (dim == vectormap.CPU || dim == vectormap.Memory), l.output(int32(dim)) != "":
 		return Unlimited

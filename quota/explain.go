@@ -247,14 +247,17 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 	}
 }
 
-// fault returns what is wrong with the first entry of the quota that can't be read;
-// empty if there is none.
+// fault returns what is wrong with the quota or, of entries that can't be read, the first by
+// name; empty: nothing.
 func (q *builtQueue) fault() (fault string) {
-	first := -1
-	// Maps have no order, and the text must be the same each time.
-	for dim, text := range q.denied {
-		if text != "" && (first < 0 || dim < first) {
-			first, fault = dim, text
+	if q.unreadable != "" {
+		return q.unreadable
+	}
+	// Neither maps nor dimensions have an order that lasts, and the text must be the same each
+	// time, also after a restart.
+	for _, text := range q.denied {
+		if text != "" && (fault == "" || text < fault) {
+			fault = text
 		}
 	}
 	return fault

@@ -18,7 +18,8 @@ type queue struct {
 	spec       builtQueue
 	refusals   map[Reason]uint64
 	named      *book.Set // what the quota of it or of a queue above names, faulty or not; nil: everything
-	limited    *book.Set // of a leaf without a quota: what queues above limit; nil: it has one
+	limited    *book.Set // of a leaf without a quota: what queues above name; nil: it has one
+	unreadable bool      // the quota of it or of a queue above can't be read, which limits every card
 }
 
 // recordOf returns the record of a queue, which may be nil.

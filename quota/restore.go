@@ -292,6 +292,7 @@ func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 		}
 		q.denied[dim] = s.Denied[name]
 	}
+	q.denyUnreadable(m)
 	return q, nil
 }
 

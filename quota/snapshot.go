@@ -277,13 +277,15 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 		Name:    s.Name, Orphan: q.Orphan, Parent: queueName(q.Parent), Priority: s.Priority, State: strings.ToLower(string(s.State)), Unreadable: s.unreadable,
 	}
 	for dim, text := range s.denied {
-		if name := l.m.Name(dim); text != "" {
+		switch name := l.m.Name(dim); {
+		case text == "" && doc.Capability[name] == 0:
+			doc.Capability[name] = 0 // mentioned, and denied; what isn't 0 is mentioned anyway
+		case text == "", text == s.unreadable: // the latter are all cards of a map, which may have forgotten ones
+		default:
 			if doc.Denied == nil {
 				doc.Denied = map[string]string{}
 			}
 			doc.Denied[name] = text
-		} else if doc.Capability[name] == 0 {
-			doc.Capability[name] = 0 // mentioned, and denied; what isn't 0 is mentioned anyway
 		}
 	}
 	return doc

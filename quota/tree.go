@@ -293,7 +293,8 @@ func (q *queue) inherit(missingUnlimited bool) {
 		if q.spec.mentions(dim) {
 			mentioned = append(mentioned, dim)
 		}
-		if _, faulty := q.spec.denied[dim]; faulty || q.spec.mentions(dim) {
+		// An unreadable quota names nothing: it denies what the map has, also forgotten cards.
+		if text, faulty := q.spec.denied[dim]; q.spec.mentions(dim) || faulty && (text == "" || text != q.spec.unreadable) {
 			named = append(named, dim)
 		}
 	}
@@ -303,14 +304,15 @@ func (q *queue) inherit(missingUnlimited bool) {
 	}
 	// What is below a closed queue takes nothing, whatever its own state says.
 	q.Open = q.spec.State == StateOpen && (parent == nil || parent.Open)
+	q.unreadable = q.spec.unreadable != "" || parent != nil && parent.unreadable
 	// A leaf that says nothing at all may use what the queues above allow, which limit it.
 	q.limited = nil
-	if q.Leaf && len(named) == 0 && parent != nil {
+	if q.Leaf && len(named) == 0 && q.spec.unreadable == "" && parent != nil {
 		q.limited = above
 	}
 	// Such a leaf gets a reason of its own, which Volcano has an event for: asking for less
 	// would not help.
-	q.Empty = q.Leaf && !missingUnlimited && len(mentioned) == 0 && (q.limited == nil || q.limited.None())
+	q.Empty = q.Leaf && !missingUnlimited && len(mentioned) == 0 && (q.limited == nil || q.limited.None() && !q.unreadable)
 	switch {
 	case above == nil, q.Orphan: // its quota is gone, and its jobs may ask for what they asked for
 		q.named = nil
