@@ -22,7 +22,8 @@ func (a *jsonAmount) UnmarshalJSON(text []byte) error {
 func (h Headroom) MarshalJSON() ([]byte, error)     { return json.Marshal(h.json()) }
 func (h *Headroom) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, h.json()) }
 
-// headroomFields is Headroom without its methods.
+// headroomFields is Headroom without its methods. With them encoding/json would call
+// MarshalJSON again, without end.
 type headroomFields Headroom
 
 // json returns what json reads from h, and writes to it.

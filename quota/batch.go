@@ -17,6 +17,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	defer l.spare.Put(s)
 	// No reasons: most callers ask again about the few that they want to know more of.
 	s.answer.Brief = true
+	// All bits are 0 after it, as those of refused jobs stay.
 	dst.Reset(len(jobs))
 	l.counts.questions.Add(uint64(len(jobs)))
 	for i, r := range jobs {
@@ -39,6 +40,7 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	defer l.spare.Put(s)
 	s.answer.Brief = true
 	dst.Reset(len(tasks))
+	// All at once: goroutines that ask in batches don't meet here for each task.
 	l.counts.questions.Add(uint64(len(tasks)))
 	for i, t := range tasks {
 		if l.mayCharge(s, t, nil); s.answer.OK() {

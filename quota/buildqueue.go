@@ -57,6 +57,8 @@ func (q *builtQueue) denyUnreadable(m *vectormap.ResourceVectorMap) {
 func (c *Config) build(m *vectormap.ResourceVectorMap, queues []Queue) (wide *vectormap.ResourceVectorMap, built []builtQueue, notes [][]EntryError, f faults) {
 	// All texts first: a vector needs a map that has the cards of every queue.
 	texts := make([]map[string]quotaText, len(queues))
+	// Cards that no node has are kept: a pool may scale from zero, and its quota come
+	// first.
 	named := map[string]bool{}
 	for i := range queues {
 		texts[i] = c.read(&queues[i])
@@ -182,6 +184,7 @@ func (b *queueBuilder) build() builtQueue {
 	}
 	q.Guarantee, _, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.Keys.Guarantee, main))
 	q.Deserved, _, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.Keys.Deserved, main))
+	// Of the capability alone: Validate warns of what looks like a limit and is none.
 	q.ignored = ignored(b.m, b.of.Capability)
 	return b.q
 }
@@ -228,6 +231,7 @@ func ignored(m *vectormap.ResourceVectorMap, list corev1.ResourceList) (names []
 // vector makes one vector of a list and an annotation. mentioned has the dimensions with a
 // good entry, faults what is wrong with the others of the annotation.
 func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, faults []EntryError) {
+	// A 0 in a vector is one that was written or one that wasn't. Only mentioned knows.
 	v, mentioned = b.m.NewVector(), map[int]bool{}
 	for _, name := range ignored(b.m, list) {
 		b.note(EntryError{Name: string(name), Code: codeIgnoredResource})

@@ -208,6 +208,8 @@ func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, d
 	return nil
 }
 
+// resourcesOf returns a list of one resource; none for an empty name, which is that of a
+// card that only claims give.
 func resourcesOf(name corev1.ResourceName) []corev1.ResourceName {
 	if name == "" {
 		return nil

@@ -67,6 +67,7 @@ func (l *Ledger) check() (found []violation) {
 		found = append(found, v)
 	}
 	tasks := 0
+	// By the map, since the record's own name may be what is wrong.
 	names := make(map[*book.Job]string, len(l.jobs))
 	for id, j := range l.jobs {
 		names[&j.Job] = id
@@ -111,6 +112,7 @@ func (l *Ledger) check() (found []violation) {
 			}
 		}
 	}
+	// Summed up anew, as the others: it is a part of totals, and so of limits.
 	lost := make([]int64, len(l.lost))
 	for p, sum := range placed {
 		agrees := l.sites[p.node] == p && p.tasks == sum.tasks
@@ -170,6 +172,7 @@ func (l *Ledger) Over() []Headroom {
 	return l.overages()
 }
 
+// overages is Over for who holds the lock, as Reconcile does: it can't be taken twice.
 func (l *Ledger) overages() (list []Headroom) {
 	for q := range l.byName() {
 		if !q.AnyOver() {

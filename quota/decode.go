@@ -19,6 +19,8 @@ func decode(data []byte, to any) (place string, err error) {
 	return strings.TrimPrefix(place, "."), err
 }
 
+// decoder reads tokens and so sees each key, also a second one, which a map or a struct of
+// encoding/json would hide.
 type decoder struct {
 	*json.Decoder
 	fields map[reflect.Type]map[string]decoderField // by key
@@ -53,6 +55,7 @@ func (d *decoder) value(to reflect.Value) (place string, err error) {
 		}
 		return "", fmt.Errorf("isn't %s", wanted[kind])
 	}
+	// By encoding/json, whose rules for numbers and texts are those of what Snapshot wrote.
 	var text json.RawMessage
 	if err := d.Decode(&text); err != nil {
 		return "", err
@@ -94,6 +97,7 @@ func (d *decoder) object(to reflect.Value) (place string, err error) {
 		key := token.(string)
 		field, known := fields[key]
 		switch {
+		// Of two amounts nobody knows which was meant.
 		case seen[key]:
 			err = errors.New("is there twice: want it once")
 		case isMap:
@@ -111,6 +115,7 @@ func (d *decoder) object(to reflect.Value) (place string, err error) {
 		}
 		seen[key] = true
 	}
+	// In order, so that of several missing keys the same one is named each time.
 	for _, key := range sorted(fields) {
 		if !fields[key].optional && !seen[key] {
 			return "." + key, errors.New("is missing")
@@ -129,6 +134,7 @@ func (d *decoder) fieldsOf(typ reflect.Type) map[string]decoderField {
 			key, options, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
 			fields[key] = decoderField{i, options != ""}
 		}
+		// Once per type: a snapshot has as many structs as the ledger records.
 		d.fields[typ] = fields
 	}
 	return fields

@@ -61,6 +61,7 @@ func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
 	}
 	e := Event{Seq: seq, Kind: kind, Queue: queueName(t.Job.Queue), Job: t.job, Task: t.id}
 	e.CPU, e.Memory = t.CPU.Amount, t.Memory.Amount
+	// By the card that is charged, whichever item listed it.
 	for i := range t.Charges {
 		l.addTo(&e.Amounts, t.Charges[i].Card, t.Charges[i].Amount)
 	}
@@ -82,7 +83,8 @@ func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
 	return []Event{e}
 }
 
-// addTo adds an amount of a dimension.
+// addTo adds an amount of a dimension. A 0 makes no entry, so that equal amounts have equal
+// maps.
 func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
 	switch {
 	case amount == 0:

@@ -40,6 +40,7 @@ func (l *Ledger) chargedCards(t *task) []string {
 	if len(t.Charges) == 0 {
 		return nil
 	}
+	// By item, as the request lists them, without outputs, which are on no card.
 	names := make([]string, 0, len(t.Charges))
 	for i := range t.Charges {
 		if c := &t.Charges[i]; !isOutput(c.Alts) {
@@ -151,6 +152,8 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	case book.NotOnCard:
 		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts), reasonNotOnNode, noneOnNode
 	case book.Empty:
+		// A quota that was written, and counts for nothing, should not be taken for a
+		// missing one.
 		f.Detail = recordOf(q).spec.fault()
 	case book.LacksCPU, book.LacksMemory:
 		l.fillLack(f, &is.Lack)

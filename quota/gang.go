@@ -72,6 +72,7 @@ func (g *gang) undo() {
 	}
 }
 
+// commit charges the groups in their order, or takes back what it has charged.
 func (g *gang) commit() (Answer, error) {
 	// By index: groups are committed in another order than the tasks were given in.
 	g.charged = make([][]string, len(g.tasks))
@@ -136,7 +137,8 @@ func (g *gang) groups() (groups [][]int) {
 	return groups
 }
 
-// multiKeys returns the keys of the items with alternatives, joined.
+// multiKeys returns the keys of the items with alternatives, joined. Tasks of a group have
+// all of them in common, as book.Together wants it.
 func (t *TaskRequest) multiKeys() (keys string) {
 	for i := range t.use.Items {
 		if alts := t.use.Items[i].Alts; alts.Multi() {

@@ -7,8 +7,9 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// interner keeps one list of alternatives per key for as long as a request or a record
-// uses it: users write the keys, and there are more than memory could hold.
+// interner keeps one list of alternatives per key for as long as a request or a record uses
+// it: users write the keys, and there are more than memory could hold. Equal keys are one
+// pointer, so that decisions compare lists without reading them.
 type interner struct {
 	mu      sync.Mutex
 	byKey   map[string]weak.Pointer[book.Alternatives]

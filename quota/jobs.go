@@ -34,6 +34,7 @@ func (l *Ledger) Job(id string) (JobStatus, bool) {
 func (l *Ledger) Jobs(queue string) iter.Seq[JobStatus] {
 	l.made()
 	return func(yield func(JobStatus) bool) {
+		// A copy, so that the loop's body may ask the ledger, or change it.
 		for _, s := range l.jobsIn(queue) {
 			if !yield(s) {
 				return
@@ -51,16 +52,19 @@ func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 	if q == nil {
 		return nil
 	}
+	// Made once: it may be asked of a hundred thousand jobs.
 	isBelow := q.Below()
 	for _, j := range l.jobs {
 		if isBelow(j.Queue) {
 			list = append(list, l.jobStatus(j))
 		}
 	}
+	// Out of a map they come in another order each time.
 	slices.SortFunc(list, func(a, b JobStatus) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
+// jobStatus copies what there is of a job, so that no later change shows in it.
 func (l *Ledger) jobStatus(j *job) JobStatus {
 	s := JobStatus{ID: j.id, Queue: queueName(j.Queue), Reserved: j.Reserved}
 	if j.Reserved {
@@ -75,6 +79,7 @@ func (l *Ledger) jobStatus(j *job) JobStatus {
 		l.addTo(&s.Held, dim, held)
 		l.addTo(&s.Elastic, dim, uncovered)
 	})
+	// In commit order, in which later rollbacks draw on them.
 	for t := range j.tasks() {
 		s.Tasks = append(s.Tasks, t.id)
 	}

@@ -179,7 +179,8 @@ func (r *Refusal) ofTotal(u amountUnit) string {
 	return "; the limit is what guarantees leave of the " + total + " that " + of
 }
 
-// also adds what is wrong with the quota of an alternative.
+// also adds what is wrong with the quota of an alternative. The reader may believe that the
+// alternative has a quota, and wonder why it isn't used.
 func also(fault string) string {
 	if fault == "" {
 		return ""
@@ -332,11 +333,13 @@ func (n Min) words() string {
 	}
 	for _, it := range n.Items {
 		part := unitCards.text(it.Milli) + " of " + oneLine(brief(strings.Join(it.Alternatives, "|")))
+		// Whole cards are what everybody takes for granted.
 		if it.Unit != 0 && it.Unit != defaultUnit {
 			part += " in units of " + unitCards.text(it.Unit)
 		}
 		parts = append(parts, part)
 	}
+	// Equal needs have equal words.
 	for _, name := range slices.Sorted(maps.Keys(n.Outputs)) {
 		part := unitOfOutput(name).text(n.Outputs[name]) + " "
 		if unitOfOutput(name) == unitBytes {
@@ -419,6 +422,7 @@ func (c *content) words() string {
 	return fmt.Sprintf("%s of job %q in queue %q", (&TaskRequest{use: c.use}).Need().words(), brief(c.job), brief(c.queue))
 }
 
+// conflict makes an error of a fact that needs no numbers.
 func conflict(what, id, detail string) error {
 	return &conflictError{what: what, id: id, detail: detail}
 }
@@ -444,6 +448,7 @@ func (e *overflowError) Error() string {
 	return fmt.Sprintf("quota: sum too large: %s %q: %s of %s: want sums below 2^%d%s", e.what, brief(e.id), e.unit.text(e.amount), oneLine(brief(e.of)), e.exponent, e.unit.whole)
 }
 
+// overflow says that the sum of one item would reach 2^53.
 func overflow(what, id string, unit amountUnit, amount int64, of string) error {
 	return &overflowError{what, id, unit, amount, of, 53}
 }

@@ -98,6 +98,7 @@ func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(
 // that the job's tasks are bound to stays.
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(job, true) }
 
+// reserveOne is Reserve or Resize, which differ only where the job has another min.
 func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 	l.serves(job.owner)
 	l.lock()
@@ -134,7 +135,8 @@ func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 // changed reports whether an operation with this answer changed the ledger.
 func (a *Answer) changed() bool { return a.OK && !a.Repeat }
 
-// begin clears an answer for a decision on the present state.
+// begin clears an answer for a decision on the present state. Slices are kept, so that a
+// question that is asked often needs no new ones.
 func (l *Ledger) begin(a *Answer) {
 	a.OK, a.Repeat, a.Seq = true, false, l.seq
 	a.Refusal, a.Task = Refusal{}, ""
@@ -234,6 +236,7 @@ type commitOutcome struct {
 	task  *task       // that is charged, now or before
 }
 
+// outcomeKind says how a commit ended. The last three are errors, which change nothing.
 type outcomeKind uint8
 
 const (
@@ -317,6 +320,7 @@ func (l *Ledger) queueOf(at *atomic.Pointer[book.Queue], name string) *book.Queu
 	return l.lookUpQueue(at, name)
 }
 
+// lookUpQueue finds a queue by its name, and notes it in the handle.
 func (l *Ledger) lookUpQueue(at *atomic.Pointer[book.Queue], name string) *book.Queue {
 	q := l.queues[name]
 	if q == nil {
@@ -334,6 +338,7 @@ func (l *Ledger) jobOf(t *TaskRequest) *book.Job {
 	return l.lookUpJob(t)
 }
 
+// lookUpJob finds the job of a task by its id, and notes it in the handle.
 func (l *Ledger) lookUpJob(t *TaskRequest) *book.Job {
 	j := l.jobs[t.job]
 	if j == nil {
@@ -343,7 +348,8 @@ func (l *Ledger) lookUpJob(t *TaskRequest) *book.Job {
 	return &j.Job
 }
 
-// ownOf returns what the queue of a job, which may be nil, has of it already.
+// ownOf returns what the queue of a job, which may be nil, has of it already. What it has
+// in another queue doesn't help it.
 func (l *Ledger) ownOf(r *JobRequest, q *book.Queue) *book.Job {
 	if q == nil {
 		return nil

@@ -235,8 +235,9 @@ func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]st
 	return r.kept(), r.faults
 }
 
-// jsonFault says why a text, which begins after so many bytes, is no JSON, and where;
-// empty if it is some.
+// jsonFault says why a text, which begins after so many bytes, is no JSON, and where; empty
+// if it is some. The place counts from the beginning of what the user wrote, with the space
+// before it.
 func jsonFault(text []byte, after int) string {
 	var value json.RawMessage
 	err := json.Unmarshal(text, &value)

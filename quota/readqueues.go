@@ -16,11 +16,13 @@ const maxText = 16 << 20
 func ReadQueues(data []byte) ([]Queue, error) {
 	var report document.Report
 	var queues []Queue
+	// By name: a Queue has no namespace.
 	seen := map[string]bool{}
 	for _, o := range document.ReadObjects(data, document.Options{MaxSize: maxText}, &report) {
 		switch {
 		case !o.IsVolcanoQueue():
 			kind := o.Root.Peek("kind")
+			// Not left out: a misspelt kind would lose a limit.
 			kind.Refuse(field.NotSupported(field.NewPath(kind.Path()), document.Cut(o.APIVersion+" "+o.Kind), []string{"scheduling.volcano.sh/v1beta1 Queue"}))
 			continue
 		case seen[o.Name]:
@@ -37,17 +39,20 @@ func ReadQueues(data []byte) ([]Queue, error) {
 			Deserved:    readAmounts(q.Deserved, &report),
 		})
 	}
+	// After all of them, since root may stand anywhere in the text.
 	for i := range queues {
 		q := &queues[i]
 		q.Parent = document.VolcanoParent(q.Name, q.Parent, seen["root"])
 	}
+	// All faults at once, and no queue: half a tree would limit half of what it should.
 	if err := report.Err("quota"); err != nil {
 		return nil, err
 	}
 	return queues, nil
 }
 
-// readState reads the state of a status, which may be absent.
+// readState reads the state of a status, which may be absent. A queue without one, which no
+// controller has seen yet, is open.
 func readState(v document.Value) State {
 	text, _ := v.Text()
 	switch state := State(text); state {
@@ -58,7 +63,8 @@ func readState(v document.Value) State {
 	return ""
 }
 
-// readAmounts returns amounts as a list of Kubernetes; nil: there are none.
+// readAmounts returns amounts as a list of Kubernetes; nil: there are none. A negative one
+// is a fault here already, where its place in the text is known.
 func readAmounts(amounts []document.Amount, report *document.Report) corev1.ResourceList {
 	if len(amounts) == 0 {
 		return nil

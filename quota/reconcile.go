@@ -205,6 +205,8 @@ func (r *reconciler) giveBack() {
 				ended = append(ended, t)
 			}
 		}
+		// Before rollbacks, whose cover would else go to a charge that is about to end, and
+		// leave the min with it.
 		for _, t := range ended {
 			r.events = append(r.events, l.taskEvent(EventReleased, r.seq, t)...)
 			r.did(&r.rep.Released, j.id, t.id)

@@ -46,7 +46,8 @@ type job struct {
 	seq uint64 // of the reservation
 }
 
-// record returns what the book has of the job, which may be nil.
+// record returns what the book has of the job, which may be nil. So what a map doesn't have
+// needs no test of its own.
 func (j *job) record() *book.Job {
 	if j == nil {
 		return nil

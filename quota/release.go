@@ -16,6 +16,8 @@ func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
 }
 
+// giveBack is Rollback or Release. A rollback is as if the commit had never been; what has
+// ended has been, and its part of the min is needed no more.
 func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool) {
 	l.lock()
 	var events []Event
@@ -92,6 +94,7 @@ func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 	return l.unlock(true, events), true
 }
 
+// releaseJob takes a job away with the records of its tasks.
 func (l *Ledger) releaseJob(j *job) {
 	// While the records have their charges, by which the nodes are found.
 	for t := range j.tasks() {

@@ -28,6 +28,8 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if err := checkTaskIDs(&task); err != nil {
 		return nil, nil, err
 	}
+	// A request is made also of a task that can't be charged: its refusal counts in its
+	// queue.
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue, owner: l}
 	if err := r.task(t, &task); err != nil {
 		return nil, nil, err
@@ -59,6 +61,7 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	if err := b.build(); err != nil {
 		return nil, nil, err
 	}
+	// The book knows no texts.
 	b.req.min.Invalid = b.req.invalid != ""
 	l.findQueue(b.req)
 	return b.req, b.notes, nil
@@ -128,6 +131,7 @@ func (r *resolver) noteIn(where string, notes ...EntryError) []EntryError {
 // cardsOn lists the cards of a node for a message.
 func (r *resolver) cardsOn(on *book.Set) string {
 	var names []string
+	// By dimension, which the set has, and then by name, which the reader knows.
 	for dim, name := range r.cards {
 		if on.Has(int32(dim)) {
 			names = append(names, name)
@@ -197,6 +201,7 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	// Cards come first: whether there are any decides if cpu and memory count.
 	r.separate(t, drafts)
+	// Kept also where nothing is charged: Explain shows what came to nothing.
 	if !r.outs.none() {
 		t.requests = r.outs.requestsOf(task, p.requests)
 	}
@@ -342,6 +347,7 @@ func (r *resolver) plainAmounts(list corev1.ResourceList) (cpu, mem int64, inval
 	if len(plain) == 0 {
 		return 0, 0, ""
 	}
+	// The map rounds requests up, as schedulers count them.
 	v, err := r.m.RequestVector(nil, plain, nil)
 	if err == nil {
 		return int64(v[vectormap.CPU]), int64(v[vectormap.Memory]), ""
@@ -429,6 +435,7 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 		resource = d.resource
 		drafts = append(drafts, d)
 	}
+	// In the order of names, so that equal pods have equal requests.
 	for _, a := range p.cards {
 		if a.count == 0 || a.resource == resource || unnamed == UnnamedIgnore {
 			continue
@@ -458,6 +465,7 @@ func (r *resolver) parts(t *TaskRequest, p podParts) {
 			names = append(names, name)
 		}
 	}
+	// A pod's list is a map, and the first fault is the one that is shown.
 	slices.Sort(names)
 	for _, name := range names {
 		q := p.requests[name]
@@ -471,6 +479,7 @@ func (r *resolver) parts(t *TaskRequest, p podParts) {
 // named makes an item of the annotation's cards.
 func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d draft) {
 	key := cmp.Or(r.l.cfg.Keys.Name, NameAnnotation)
+	// What a tenant writes is no error: a fault makes the request invalid.
 	names, notes := parseAlternatives(text)
 	notes = r.noteIn(key, notes...)
 	if names == nil {
@@ -496,6 +505,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 			d.left = append(d.left, i)
 		}
 	}
+	// Notes even if nothing is left: they say of each card why not.
 	r.note(dropped...)
 	if d.left == nil {
 		// What is known may be carried by a resource that the pod could request.
@@ -639,6 +649,8 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 			t.use.CPU, t.use.Memory, t.use.Items, t.sources = 0, 0, nil, nil
 			return
 		}
+		// One card per item, and no card is in two items: so the set says it for all of
+		// them.
 		t.bound.Add(alts.Cards[at])
 	}
 }

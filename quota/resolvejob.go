@@ -47,6 +47,8 @@ func (b *jobBuilder) build() error {
 	if len(b.items) > maxJobItems {
 		b.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
 	}
+	// Behind the limit of items, which is on what users list: outputs are as many as Config
+	// has.
 	if err := b.outputs(); err != nil {
 		return err
 	}
@@ -155,6 +157,8 @@ func (b *jobBuilder) sum(to *int64, amount int64, dim int32) {
 	}
 }
 
+// tooLarge makes the request invalid. No error: the amounts are of objects, each of which
+// may be good.
 func (b *jobBuilder) tooLarge(what, unit string) {
 	b.fail("the sum of the job's %s is 2^53 %s or more: want less", what, unit)
 }
@@ -166,6 +170,8 @@ func (b *jobBuilder) annotation() {
 		return
 	}
 	cfg, key := &b.l.cfg, cmp.Or(b.l.cfg.Keys.Request, RequestAnnotation)
+	// A bad entry makes the whole request invalid: without it the job would ask for less
+	// than it uses.
 	counts, notes := parseRequest(b.job.Annotations[key], cfg.FailToZero)
 	for _, n := range b.noteIn(key, notes...) {
 		if !n.IsNote() && !cfg.FailToZero {
@@ -184,6 +190,7 @@ func (b *jobBuilder) annotation() {
 			// That parser takes names as they stand.
 			names = strings.Split(c.Alternatives[0], "|")
 		}
+		// A 0 of unknown cards is refused, too: the name is wrong, whatever the count.
 		if alts := b.known(key, names); alts == nil {
 			b.fail("%s", noneKnown(key, names, b.knownCards()))
 		} else if c.Milli > 0 {
@@ -357,6 +364,8 @@ func (b *jobBuilder) given(given *Min) error {
 	return nil
 }
 
+// givenItem takes an item of the caller's min. A bad amount is an error, since the caller
+// has made it up; an unknown card isn't, since it may come.
 func (b *jobBuilder) givenItem(it Item) error {
 	key := brief(strings.Join(it.Alternatives, "|"))
 	unit := it.Unit
@@ -384,6 +393,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 	}
 	alts := b.known(where, names)
 	if alts == nil {
+		// No error: a node with the card may come, and then the same min is a good one.
 		b.fail("%s", noneKnown(where, names, b.knownCards()))
 		return nil
 	}

@@ -144,6 +144,7 @@ func (d *snapshotDoc) cards() []string {
 			}
 		}
 	}
+	// An item may list a card that no node had when the job was resolved, as its quota did.
 	for i := range d.Jobs {
 		for _, it := range d.Jobs[i].Items {
 			if !it.Output {
@@ -187,6 +188,8 @@ func valueOf(names []string, name string) (int, error) {
 // known restores the cards that may be asked for. Their resources come from the text, since
 // the catalog may have lost them while jobs still name them.
 func (r *restorer) known() error {
+	// Without a catalog yet, which comes last: so a record is read by what the text says
+	// alone.
 	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}, nodes: &nodeCards{}}
 	for i, k := range r.doc.Known {
 		_, twice := r.l.source.known[k.Card]
@@ -258,7 +261,9 @@ func (r *restorer) queues() error {
 // written, and a dimension that is missing was not.
 func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 	m := r.l.m
+	// The texts of the annotations are not in the snapshot. What they came to is.
 	q = builtQueue{Name: s.Name, Parent: s.Parent, Priority: s.Priority, ignored: s.Ignored, denied: map[int]string{}, unreadable: s.Unreadable}
+	// By its place in a list of names, so that no other text can become a state.
 	state, err := valueOf(stateNames, s.State)
 	if err != nil {
 		return q, fmt.Errorf("state: %w", err)
@@ -278,6 +283,7 @@ func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 				return q, fmt.Errorf("%q can't be %s: only a capability can", brief(name), unlimitedText)
 			case amount == Unlimited:
 				(*v.to)[dim] = math.Inf(1)
+			// A capability lists a 0 only where one was written, see queueDoc.
 			case amount == 0 && v.to == &q.Capability:
 				q.denied[dim] = ""
 			default:
@@ -322,6 +328,7 @@ func (r *restorer) job(s *snapshotJob) error {
 	case s.Seq > r.doc.Seq:
 		return fmt.Errorf("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	}
+	// From here on the record is in the ledger, which an error throws away as a whole.
 	j := l.newJob(s.ID, &q.Queue)
 	j.AnyMix, j.Reserved, j.Seen, j.seq = anyMix, s.Reserved, s.Seen, s.Seq
 	j.Min = [2]int64{s.Min.CPU, s.Min.Memory}
@@ -379,6 +386,7 @@ func (r *restorer) item(j *job, s *snapshotItem) (*book.Item, error) {
 	case !j.Reserved:
 		return nil, errors.New("the job isn't reserved: want no min")
 	}
+	// How its holds are kept depends on the job's policy, which stands in the same record.
 	it := book.NewItem(book.MinItem{Alts: alts, Amount: s.Min, Unit: s.Unit}, j.AnyMix)
 	if !it.Spreads && len(s.Holds) > 1 {
 		return nil, fmt.Errorf("holds has %s: want one card, as policy %s says", some(sorted(s.Holds)), mixNames[false])
@@ -542,6 +550,8 @@ func (r *restorer) waitingTask(s *snapshotTask) error {
 // sums adds up each tree before the ledger does, whose sums must not pass 2^63. Each amount
 // of the text is below 2^53, and a text may have any number of them.
 func (r *restorer) sums() error {
+	// Without what is in the cells: the ledger makes these sums later, from the same
+	// records.
 	sums := recordSums(book.MostSum, false)
 	for i := range r.doc.Jobs {
 		j := r.l.jobs[r.doc.Jobs[i].ID]
@@ -562,6 +572,7 @@ func (r *restorer) sums() error {
 // needn't look for: a text that passes is as good as a ledger that grew.
 func (r *restorer) judge() error {
 	l := r.l
+	// Limits come after the sums: they mark what exceeds them, as in a ledger that grew.
 	l.book.Total(l.records())
 	l.limit()
 	for i := range r.doc.Queues {

@@ -79,8 +79,9 @@ func (t *task) hasCards() bool {
 	return len(t.Charges) > 0 && !isOutput(t.Charges[0].Alts)
 }
 
-// hasRoom reports whether what a task is charged is allocatable beyond what is charged there.
-// Items of a task share no card.
+// hasRoom reports whether what a task is charged is allocatable beyond what is charged
+// there. Items of a task share no card. More on one node than it has would be a mistake of
+// the caller, which must not make the cluster larger.
 func (p *site) hasRoom(t *task, source *discovery) bool {
 	for i := range t.Charges {
 		if c := &t.Charges[i]; !isOutput(c.Alts) {

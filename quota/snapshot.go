@@ -250,7 +250,8 @@ func transformationDoc(t *transform.Transformation) (text, multiplier string) {
 	return string(data), multiplier
 }
 
-// configOf returns what of a configuration decides.
+// configOf returns what of a configuration decides. OnEvent and Outputs are not in it: the
+// one decides nothing, and the others stand in the snapshot by name.
 func configOf(c *Config) snapshotConfig {
 	text, multiplier := transformationDoc(c.Transformation)
 	return snapshotConfig{

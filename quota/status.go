@@ -39,6 +39,7 @@ type Usage struct {
 
 // Usage returns that of cpu, memory, a card or an output; 0 if it isn't there.
 func (s QueueStatus) Usage(resource string) Usage {
+	// Cpu and memory first, should a card have such a name.
 	for _, list := range [][]Usage{{s.CPU, s.Memory}, s.Cards, s.Outputs} {
 		for i := range list {
 			if list[i].Resource == resource {
@@ -138,6 +139,7 @@ func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
 // amount. A cluster may have a hundred cards and ten thousand queues: series of zeros would
 // be most of what a collector keeps.
 func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []Usage {
+	// By name, and not by dimension, which goes by when a card was found.
 	for _, dim := range l.order {
 		if l.cards[dim] == "" {
 			continue

@@ -39,6 +39,7 @@ func newLedger(cfg Config) (*Ledger, error) {
 		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
 		waiting: map[string]*TaskRequest{}, sites: map[string]*site{},
 	}
+	// Before widen, which lists outputs behind the cards.
 	l.outs = newOutputs(m, cfg.Transformation)
 	l.widen(m)
 	return l, nil
@@ -182,6 +183,7 @@ type treeSums[Q comparable] struct {
 	trees  map[Q]*treeSum[Q]   // of each queue that was asked for, and of those above it
 }
 
+// treeSum is a tree by the queue at its top, which all queues of the tree share.
 type treeSum[Q comparable] struct {
 	top  Q
 	sums []int64
@@ -222,6 +224,7 @@ func (s *treeSums[Q]) tree(q Q) *treeSum[Q] {
 	if s.trees == nil {
 		s.trees = map[Q]*treeSum[Q]{}
 	}
+	// Each queue on the way knows its tree from now on.
 	for _, below := range path {
 		s.trees[below] = t
 	}
@@ -336,7 +339,8 @@ func (q *builtQueue) mentions(dim int) bool {
 	return denied && text == ""
 }
 
-// byName returns the queues in the order of their names.
+// byName returns the queues in the order of their names. Orphans that have gone are
+// skipped: prune takes them off the list together.
 func (l *Ledger) byName() iter.Seq[*queue] {
 	return func(yield func(*queue) bool) {
 		for _, q := range l.ordered {

@@ -24,6 +24,7 @@ func (c *Config) Validate(queues []Queue, catalog Catalog) (errs, warnings field
 	if err != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("outputs"), fmt.Sprint(c.Outputs), err.Error())}, nil
 	}
+	// As a ledger builds them, so that what is reported is what SetQueues would do.
 	m, built, notes, f := c.build(m, queues)
 	return f.list, c.warnings(m, built, notes, catalog)
 }
@@ -88,7 +89,8 @@ type faults struct {
 	is   []error
 }
 
-// add adds a fault. is may be nil.
+// add adds a fault. is may be nil. Of faults of several kinds the error is each, by
+// errors.Is.
 func (f *faults) add(fault *field.Error, is error) {
 	f.list = append(f.list, fault)
 	if is != nil && !slices.Contains(f.is, is) {
@@ -170,8 +172,8 @@ func (f *faults) tree(queues []builtQueue) {
 	}
 }
 
-// cycleFrom walks up from a queue until the top or what was walked before, and
-// returns the cycle that it runs into, if any.
+// cycleFrom walks up from a queue until the top or what was walked before, and returns the
+// cycle that it runs into, if any. A queue has one parent, so a walk can't branch.
 func cycleFrom(name string, parent map[string]string, walked map[string]bool) []string {
 	var path []string
 	for name != "" && !walked[name] {

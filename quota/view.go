@@ -47,6 +47,7 @@ type Ref struct {
 	Detail string `json:"detail,omitempty"` // in Failed: what is wrong; in Mismatched: the card that the task runs on
 }
 
+// fail notes what couldn't be taken over of a task or, without one, of a job.
 func (r *Report) fail(job, task string, reason Reason, detail string) {
 	r.Failed = append(r.Failed, Ref{Job: job, Task: task, Reason: reason, Detail: detail})
 }
@@ -166,6 +167,8 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 		tasks:   map[string]*sightTask{},
 		gone:    map[string]bool{},
 	}
+	// An informer may have an event of a pod's end and an older list that has the pod: the
+	// end counts.
 	for _, id := range view.Deleted {
 		s.gone[id] = true
 	}
@@ -268,6 +271,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) erro
 
 // sightOf resolves a task of a class.
 func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []EntryError, err error) {
+	// It is charged what its node has, whatever it asked for.
 	if class == classAllocated {
 		return l.resolveRunning(task)
 	}
