@@ -76,7 +76,7 @@ const (
 )
 
 // Headroom is how much would be admitted of cpu, memory, an output or, as one alternative
-// of an item, a card, in the units of [Usage]. Where nothing limits it is [Unlimited].
+// of an item, a card, in the units of [Usage], or [Unlimited].
 type Headroom struct {
 	Item     int    `json:"item,omitempty"`     // the index of the card's item; 0 of others
 	Resource string `json:"resource,omitempty"` // cpu, memory, the card or the output

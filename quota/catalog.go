@@ -145,7 +145,7 @@ func (l *Ledger) SetCatalog(catalog Catalog) (seq uint64, err error) {
 }
 
 // Declare makes cards known that no node has yet; counts don't matter. One without a
-// resource is for pods with claims. The catalog's resources come first.
+// resource is for claims. The catalog's resources come first.
 func (l *Ledger) Declare(cards []device.Card) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(l.source.findings, nil, cards)

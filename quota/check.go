@@ -50,6 +50,7 @@ var ruleTexts = [...]string{
 // String describes the violation in one line.
 func (v violation) String() string {
 	text := ""
+	// Whatever is concerned, from the queue down.
 	for _, of := range [...]struct{ what, name string }{{"queue", v.queue}, {"job", v.job}, {"task", v.task}, {"resource", v.resource}} {
 		if of.name != "" {
 			text += fmt.Sprintf("%s %q, ", of.what, brief(of.name))

@@ -8,7 +8,8 @@ import (
 	"github.com/resvec/resvec/internal/document"
 )
 
-// sorted returns the keys of a map in order.
+// sorted returns the keys of a map in order. A map has no order, and what a ledger says or
+// does must not hang on one.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // badName says what is wrong with a name that the ledger would keep, if anything.

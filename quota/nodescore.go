@@ -4,7 +4,7 @@ import "math"
 
 // NodeScore says how much a task prefers a node for its cards: the mean over its items that
 // list several of 100 * 0.5^i, where card i, from 0, is the first that the node has and
-// that has room. Volcano's formula doesn't look for room.
+// that has room. Volcano's doesn't look for room.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	l.serves(task.owner)
 	on := l.lockOn(l.mu.RLocker(), node)
@@ -27,6 +27,7 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 			sum += math.Ldexp(100, -task.rank(i, task.use.Items[i].Alts.Index(card)))
 		}
 	}
+	// No item has a choice, so no node is preferred.
 	if n == 0 {
 		return 0
 	}

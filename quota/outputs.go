@@ -123,6 +123,7 @@ func (o *outputs) requestsOf(t *Task, pod corev1.ResourceList) corev1.ResourceLi
 	if t.Request == nil {
 		return list
 	}
+	// Request stands for the whole of these, also where it has none.
 	delete(list, corev1.ResourceCPU)
 	delete(list, corev1.ResourceMemory)
 	maps.Copy(list, t.Request)

@@ -30,7 +30,8 @@ const (
 	stateUnknown State = "Unknown"
 )
 
-// known returns the constant that a state counts as.
+// known returns the constant that a state counts as. A state that a later Volcano has must
+// not admit by mistake.
 func (s State) known() State {
 	switch s {
 	case "":

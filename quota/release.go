@@ -110,6 +110,7 @@ func (l *Ledger) releaseJob(j *job) {
 func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
 	var events []Event
+	// By id, so that equal ledgers give equal lists and events.
 	for _, id := range sorted(l.jobs) {
 		j := l.jobs[id]
 		// A job whose tasks use its whole min has nothing to lose. One without tasks goes as a

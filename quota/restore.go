@@ -20,8 +20,8 @@ import (
 
 // Restore makes a ledger that answers and changes as that of data, from [Ledger.Snapshot]
 // of this version or an older one. catalog, which may be nil, is what was discovered since.
-// Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but OnEvent decides),
-// and [ErrSnapshot], which names the record.
+// Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but OnEvent does), and
+// [ErrSnapshot], with the record.
 func Restore(cfg Config, catalog Catalog, data []byte) (*Ledger, error) {
 	return restore(cfg, nil, catalog, data)
 }
@@ -176,7 +176,8 @@ type restorer struct {
 	items map[*job][]*book.Item // as the snapshot numbers them
 }
 
-// valueOf finds a value by its name in a snapshot.
+// valueOf finds a value by its name in a snapshot. An error lists them all: the text may
+// have been edited by hand.
 func valueOf(names []string, name string) (int, error) {
 	at := slices.Index(names, name)
 	if at < 0 {

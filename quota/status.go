@@ -24,7 +24,7 @@ type QueueStatus struct {
 // Usage is how a queue stands in one resource. Capabilities may be [Unlimited]. The sum is
 // over the queue and its siblings, and total is the parent's or the cluster's, in which of
 // a card on a node the greater counts of what the catalog has and what is charged.
-// RealCapability is the limit with [Config.EnforceGuarantee].
+// [Config.EnforceGuarantee] makes RealCapability the limit.
 type Usage struct {
 	Resource       string `json:"resource"`       // cpu, memory, the card or the output
 	Capability     int64  `json:"capability"`     // of this queue alone

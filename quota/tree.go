@@ -9,7 +9,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger. catalog may be nil. Errors are SetCatalog's and SetQueues'.
+// New makes a ledger, with SetCatalog's and SetQueues' errors. catalog may be nil.
 func New(cfg Config, catalog Catalog, queues []Queue) (*Ledger, error) {
 	l, err := newLedger(cfg)
 	if err != nil {
