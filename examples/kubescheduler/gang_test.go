@@ -104,7 +104,7 @@ func TestGangProof(t *testing.T) {
 		why := sim.message(t, name)
 		// With Kubernetes v1.37 the others aren't tried where one of all is refused.
 		left := i > 0 && strings.Contains(why, "minCount (4) cannot be satisfied: 0 scheduled")
-		if !left && !strings.Contains(why, "pod group default/four needs 4 more pods: of 4 there is room for 3") {
+		if !left && !strings.Contains(why, "pod group default/four needs 4 more pods: of 4 pods there is room for 3") {
 			t.Errorf("%s: %s", name, why)
 		}
 	}

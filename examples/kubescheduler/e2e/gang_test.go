@@ -52,7 +52,7 @@ func testGang(t *testing.T, ctx context.Context, binaries string) {
 		members = append(members, pod)
 	}
 	c.create(t, members...)
-	const why = "pod group default/four needs 4 more pods: of 4 there is room for 3"
+	const why = "pod group default/four needs 4 more pods: of 4 pods there is room for 3"
 	c.eventually(t, "there is a pod with the message: "+why, func() bool {
 		for _, pod := range c.pods(t) {
 			for _, condition := range pod.Status.Conditions {
