@@ -250,7 +250,7 @@ func (r *restorer) queues() error {
 		switch {
 		case !q.Orphan && q.Parent != nil && q.Parent.Orphan:
 			return broken(place("queues", i, r.doc.Queues[i].Name), fmt.Errorf("the parent %q is an orphan", brief(s.Parent)))
-		case q.Orphan && (q.spec.State != StateClosed || len(s.Capability)+len(s.Denied)+len(s.Deserved)+len(s.Guarantee) > 0):
+		case q.Orphan && (q.spec.State != StateClosed || len(s.Capability)+len(s.Denied)+len(s.Unreadable)+len(s.Deserved)+len(s.Guarantee) > 0):
 			return broken(place("queues", i, r.doc.Queues[i].Name), errors.New("an orphan that isn't closed and without a quota"))
 		}
 	}

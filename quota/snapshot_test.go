@@ -266,6 +266,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"parent":"org"`, `"parent":"r"`, ErrSnapshot, `queues[1] "q": the parent "r" is an orphan`},
 		{`"name":"q"`, `"name":"q","orphan":true`, ErrSnapshot, `queues[1] "q": an orphan that isn't closed and without a quota`},
 		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"denied":{"card:A":""}`, ErrSnapshot, `queues[2] "r": an orphan that isn't closed`},
+		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"unreadable":"?"`, ErrSnapshot, `queues[2] "r": an orphan that isn't closed`},
 		{`{"capability":{},"deserved":{},"guarantee":{},"name":"r"`, `{"capability":{},"deserved":{},"guarantee":{},"name":"r2","orphan":true,"parent":"","priority":0,"state":"closed"},{"capability":{},"deserved":{},"guarantee":{},"name":"r"`,
 			ErrSnapshot, `queues[2] "r2": an orphan without jobs`},
 
