@@ -128,19 +128,13 @@ func (a *allowance) chosen(prefix int, counts func(row int) bool) []int32 {
 func (p *Packer) limited(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) {
 	q := &p.proof
 	q.Reset(free, requests, rows)
-	q.spread.copy(&p.spread)
-	q.takeBounds()
+	if p.spread.on {
+		q.spread.copy(&p.spread)
+		q.takeBounds()
+	}
 	_ = q.Limit(p.allowance.budgets) // accepted before
 	q.Within(domains)
 	p.allowance.start()
-}
-
-// copy makes s the same as t.
-func (s *spread) copy(t *spread) {
-	s.on, s.most, s.skew, s.grouped, s.named = t.on, t.most, t.skew, t.grouped, t.named
-	s.domains.Rows = append(s.domains.Rows[:0], t.domains.Rows...)
-	s.domains.Offsets = append(s.domains.Offsets[:0], t.domains.Offsets...)
-	s.running, s.setOf = append(s.running[:0], t.running...), s.setOf[:0]
 }
 
 // release releases victim i in the proof, and reports whether it goes.

@@ -22,12 +22,15 @@ func (d *Domains) len() int {
 	return max(len(d.Offsets)-1, 0)
 }
 
+// rowsOf returns the rows of set k.
+func (d *Domains) rowsOf(k int) []int32 { return d.Rows[d.Offsets[k]:d.Offsets[k+1]] }
+
 // rows returns how many rows d knows of: one more than the last in a set.
 func (d *Domains) rows() int {
 	rows := int32(0)
 	for k := range d.len() {
-		if end := d.Offsets[k+1]; end > d.Offsets[k] {
-			rows = max(rows, d.Rows[end-1]+1)
+		if list := d.rowsOf(k); len(list) > 0 {
+			rows = max(rows, list[len(list)-1]+1)
 		}
 	}
 	return int(rows)
@@ -40,7 +43,7 @@ func (d *Domains) check(rows int) {
 	}
 	for k := range d.len() {
 		last := int32(-1)
-		for _, r := range d.Rows[d.Offsets[k]:d.Offsets[k+1]] {
+		for _, r := range d.rowsOf(k) {
 			if r <= last || int(r) >= rows {
 				panic("gang: rows of a domain do not ascend within the matrix")
 			}
@@ -108,9 +111,7 @@ func (s *rowSets) index(rows int) {
 func (s *rowSets) whole() bool { return s.domains == nil }
 
 // rowsOf returns the rows of set d of Domains, eligible or not.
-func (s *rowSets) rowsOf(d int) []int32 {
-	return s.domains.Rows[s.domains.Offsets[d]:s.domains.Offsets[d+1]]
-}
+func (s *rowSets) rowsOf(d int) []int32 { return s.domains.rowsOf(d) }
 
 // eligible reports whether row r is.
 func (s *rowSets) eligible(r int) bool {

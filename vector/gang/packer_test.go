@@ -969,37 +969,47 @@ func TestInfeasibleReasonString(t *testing.T) {
 	}
 }
 
+// tenSets are sets that have every tenth row each.
+func tenSets(rows int) *gang.Domains {
+	sets := &gang.Domains{Offsets: vector.Offsets{0}}
+	for k := range 10 {
+		for row := k; row < rows; row += 10 {
+			sets.Rows = append(sets.Rows, int32(row))
+		}
+		sets.Offsets = append(sets.Offsets, int32(len(sets.Rows)))
+	}
+	return sets
+}
+
+// ask asks p every question about the gang of c, and returns the storage of the answers.
+func (c packCase) ask(t *testing.T, p *gang.Packer, dst []int32, o *vector.Overlay, sets *gang.Domains, victims iter.Seq2[int, vec]) []int32 {
+	got, err := p.Filter(dst, o, c.requests, c.rows, victims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst, _ = p.Place(got.Placement, c.free, c.requests, c.rows)
+	p.Infeasible(c.free, c.requests, c.rows)
+	if got, err = p.FilterIn(dst, o, c.requests, c.rows, sets, victims); err != nil {
+		t.Fatal(err)
+	}
+	dst, _ = p.PlaceIn(got.Placement, c.free, c.requests, c.rows, sets)
+	p.InfeasibleIn(c.free, c.requests, c.rows, sets)
+	return dst
+}
+
 func TestPackerAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	sets := &gang.Domains{Offsets: vector.Offsets{0}}
 	for _, identical := range []bool{true, false} {
 		c := manyRows(1, identical)
-		if len(sets.Rows) == 0 {
-			for k := range 10 {
-				for row := k; row < c.free.Rows(); row += 10 {
-					sets.Rows = append(sets.Rows, int32(row))
-				}
-				sets.Offsets = append(sets.Offsets, int32(len(sets.Rows)))
-			}
-		}
+		sets := tenSets(c.free.Rows())
 		victims := c.victims.prepared()
 		for k, p := range packers(vec{100, 100, 100, 100, 100}) {
 			o := vector.NewOverlay(c.free)
 			var dst []int32
 			call := func() {
-				got, err := p.Filter(dst, o, c.requests, c.rows, victims)
-				if err != nil {
-					t.Fatal(err)
-				}
-				dst, _ = p.Place(got.Placement, c.free, c.requests, c.rows)
-				p.Infeasible(c.free, c.requests, c.rows)
-				if got, err = p.FilterIn(dst, o, c.requests, c.rows, sets, victims); err != nil {
-					t.Fatal(err)
-				}
-				dst, _ = p.PlaceIn(got.Placement, c.free, c.requests, c.rows, sets)
-				p.InfeasibleIn(c.free, c.requests, c.rows, sets)
+				dst = c.ask(t, p, dst, o, sets, victims)
 			}
 			call()
 			if n := testing.AllocsPerRun(2, call); n != 0 {

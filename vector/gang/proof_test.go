@@ -217,7 +217,8 @@ func runProof(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	s.check()
 }
 
-func TestProofStories(t *testing.T) {
+// runStories runs stories of 120 steps with one Proof, on every implementation of the kernels.
+func runStories(t *testing.T, run func(t testing.TB, proof *gang.Proof, seed uint64, steps int)) {
 	testkit.EachImpl(t, func(t *testing.T) {
 		var proof gang.Proof
 		stories := uint64(300)
@@ -225,10 +226,12 @@ func TestProofStories(t *testing.T) {
 			stories = 40
 		}
 		for seed := range stories {
-			runProof(t, &proof, seed, 120)
+			run(t, &proof, seed, 120)
 		}
 	})
 }
+
+func TestProofStories(t *testing.T) { runStories(t, runProof) }
 
 func FuzzProof(f *testing.F) {
 	f.Add(uint64(1), uint16(50))

@@ -106,6 +106,14 @@ func (s *spread) take(of Spread) error {
 	return nil
 }
 
+// copy makes s the same as t.
+func (s *spread) copy(t *spread) {
+	s.on, s.most, s.skew, s.grouped, s.named = t.on, t.most, t.skew, t.grouped, t.named
+	s.domains.Rows = append(s.domains.Rows[:0], t.domains.Rows...)
+	s.domains.Offsets = append(s.domains.Offsets[:0], t.domains.Offsets...)
+	s.running, s.setOf = append(s.running[:0], t.running...), s.setOf[:0]
+}
+
 // check returns what is wrong with a Spread. It comes before anything is kept: a Spread that is
 // refused leaves the old one whole.
 func (s *spread) check(of Spread) error {
@@ -129,7 +137,7 @@ func (s *spread) check(of Spread) error {
 	}
 	s.marks.Reset(d.rows()) // a bit a row: one great number in a list must not take all memory
 	for set := range d.len() {
-		for _, r := range d.Rows[d.Offsets[set]:d.Offsets[set+1]] {
+		for _, r := range d.rowsOf(set) {
 			if s.marks.Test(int(r)) {
 				return spreadError("row %d is in the sets %d and %d", r, d.setWith(r), set)
 			}
@@ -142,7 +150,7 @@ func (s *spread) check(of Spread) error {
 // setWith returns the first set that has row r, or -1.
 func (d *Domains) setWith(r int32) int {
 	for set := range d.len() {
-		if slices.Contains(d.Rows[d.Offsets[set]:d.Offsets[set+1]], r) {
+		if slices.Contains(d.rowsOf(set), r) {
 			return set
 		}
 	}
@@ -215,9 +223,7 @@ func (s *spread) each(set int, f func(r int)) {
 }
 
 // rowsOf returns the rows of a set of Domains.
-func (s *spread) rowsOf(set int) []int32 {
-	return s.domains.Rows[s.domains.Offsets[set]:s.domains.Offsets[set+1]]
-}
+func (s *spread) rowsOf(set int) []int32 { return s.domains.rowsOf(set) }
 
 // roomIn returns how many members a set takes.
 func (s *spread) roomIn(set int) int64 {

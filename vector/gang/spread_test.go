@@ -378,13 +378,7 @@ func TestSpreadAllocations(t *testing.T) {
 	}
 	for seed, identical := range []bool{true, false} {
 		c := manyRows(1, identical)
-		racks := &gang.Domains{Offsets: vector.Offsets{0}}
-		for k := range 10 {
-			for row := k; row < c.free.Rows(); row += 10 {
-				racks.Rows = append(racks.Rows, int32(row))
-			}
-			racks.Offsets = append(racks.Offsets, int32(len(racks.Rows)))
-		}
+		racks := tenSets(c.free.Rows())
 		victims := c.victims.prepared()
 		var amounts []vec
 		for _, v := range victims {
@@ -405,17 +399,7 @@ func TestSpreadAllocations(t *testing.T) {
 					_ = proof.Release(int(row), amounts[i])
 					proof.Infeasible()
 				}
-				got, err := p.Filter(dst, o, c.requests, c.rows, victims)
-				if err != nil {
-					t.Fatal(err)
-				}
-				dst, _ = p.Place(got.Placement, c.free, c.requests, c.rows)
-				p.Infeasible(c.free, c.requests, c.rows)
-				if got, err = p.FilterIn(dst, o, c.requests, c.rows, racks, victims); err != nil {
-					t.Fatal(err)
-				}
-				dst, _ = p.PlaceIn(got.Placement, c.free, c.requests, c.rows, racks)
-				p.InfeasibleIn(c.free, c.requests, c.rows, racks)
+				dst = c.ask(t, p, dst, o, racks, victims)
 			}
 			call()
 			if n := testing.AllocsPerRun(2, call); n != 0 {

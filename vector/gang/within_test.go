@@ -54,18 +54,7 @@ func runWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	s.checkWithin()
 }
 
-func TestWithinStories(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		var proof gang.Proof
-		stories := uint64(300)
-		if raceEnabled || testing.Short() {
-			stories = 40
-		}
-		for seed := range stories {
-			runWithin(t, &proof, seed, 120)
-		}
-	})
-}
+func TestWithinStories(t *testing.T) { runStories(t, runWithin) }
 
 func FuzzWithin(f *testing.F) {
 	f.Add(uint64(1), uint16(50))
