@@ -176,13 +176,14 @@ func (s *scheduler) newRound(pods []*corev1.Pod) (*round, error) {
 
 // wait lets a pod wait in the tree.
 func (r *round) wait(object *corev1.Pod, m *vectormap.ResourceVectorMap) error {
-	request, _, err := r.ledger.ResolveJob(jobOf(object))
+	job := jobOf(object)
+	request, _, err := r.ledger.ResolveJob(job)
 	if err != nil {
 		return err
 	}
-	row, ok := r.tree.Row(jobOf(object).Queue)
+	row, ok := r.tree.Row(job.Queue)
 	if !ok {
-		r.waits[object.UID] = fmt.Errorf("the ledger has no queue %s", jobOf(object).Queue)
+		r.waits[object.UID] = fmt.Errorf("the ledger has no queue %s", job.Queue)
 		return nil
 	}
 	if status, _ := r.ledger.Job(string(object.UID)); status.Reserved { // what it holds is what it waits for
