@@ -97,7 +97,7 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 
 // makesRoom reports whether a victim on a row makes room.
 func (s *placing) makesRoom(row int) bool {
-	return isSelected(s.selected, row) && row < len(s.rowPods) && s.t.at[0][row] != 0
+	return isSelected(s.selected, row) && s.inDomain(row)
 }
 
 // lets reports whether the next victim goes.
