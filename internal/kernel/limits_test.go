@@ -15,7 +15,7 @@ type loop struct {
 	vectors  int
 }
 
-// limits are the loops of docs/performance.md by the name that they have there.
+// limits are the loops of testdata/limits.md by the name that they have there.
 var limits = []struct {
 	name string
 	loop
@@ -94,7 +94,7 @@ func (l *loop) operations(t *testing.T) (o operations) {
 	return operations{o.loads / n, o.multiply / n, o.add / n, o.other / n, o.divide / n}
 }
 
-// row returns the line of the table in docs/performance.md. The cycles are what a vector
+// row returns the line of the table in testdata/limits.md. The cycles are what a vector
 // takes at least: Zen 4 has one unit each for 512 bits of multiplications and of sums, and
 // between them two operations a cycle; Sapphire Rapids has two units for everything. The
 // second-level caches give 32 and 64 bytes a cycle.
@@ -116,12 +116,12 @@ func (l *loop) row(t *testing.T, name string) string {
 		name, perRow, o.multiply, o.add, o.other, o.divide, bound(units, memory), bound(all, bytes/64))
 }
 
-// TestLimits holds the table of docs/performance.md against the assembly.
+// TestLimits holds the table of testdata/limits.md against the assembly.
 func TestLimits(t *testing.T) {
-	page := readFile(t, "../../docs/performance.md")
+	page := readFile(t, "testdata/limits.md")
 	for i := range limits {
 		if row := limits[i].row(t, limits[i].name); !strings.Contains(page, "\n"+row+"\n") {
-			t.Errorf("docs/performance.md has no row\n%s", row)
+			t.Errorf("testdata/limits.md has no row\n%s", row)
 		}
 	}
 }
