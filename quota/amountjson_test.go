@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // TestUnlimitedJSON: no limit is a word in JSON, which is read like the number.
@@ -21,10 +23,7 @@ func TestUnlimitedJSON(t *testing.T) {
 		{Usage{Resource: "cpu", Capability: Unlimited, RealCapability: Unlimited, Guarantee: 1, Deserved: 2, Allocated: 3, Inqueue: 4, Elastic: 5, Request: 6},
 			[]string{`"capability":"unlimited"`, `"realCapability":"unlimited"`, `"allocated":3`}},
 	} {
-		text, err := json.Marshal(c.value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(json.Marshal(c.value))
 		for _, want := range c.want {
 			if strings.Count(string(text), want) != 1 {
 				t.Errorf("%s: want %s once", text, want)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -17,18 +18,10 @@ const huge = "8796093022207Ki"
 func tenants(t *testing.T) *world {
 	t.Helper()
 	cfg := Config{MissingUnlimited: true}
-	m, err := testMap([]string{"A"}, corev1.ResourceEphemeralStorage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := newBuilt(cfg, m, cluster(map[string]string{"n": "A:8"}), []builtQueue{{Name: "root"}, q(m, "a < root", "A:inf"), q(m, "b < root", "A:inf")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{"A"}, corev1.ResourceEphemeralStorage))
+	l := testkit.Must(newBuilt(cfg, m, cluster(map[string]string{"n": "A:8"}), []builtQueue{{Name: "root"}, q(m, "a < root", "A:inf"), q(m, "b < root", "A:inf")}))
 	w := &world{t, l}
-	if _, err := w.Reconcile(View{Jobs: []Job{w.running()}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Reconcile(View{Jobs: []Job{w.running()}}))
 	return w
 }
 
@@ -54,16 +47,10 @@ func bytesOf(id, amount string, phase TaskPhase) Task {
 func (w *world) goesOn(what string) {
 	w.Helper()
 	for i, restored := range []*world{w.again(), w} {
-		job, _, err := restored.ResolveJob(Job{ID: "next", Queue: "b", Tasks: []Task{{ID: "next-0", Job: "next", Queue: "b", Pod: bytesOf("", "1Gi", "").Pod}}})
-		if err != nil {
-			w.Fatal(err)
-		}
+		job := resolved(restored.ResolveJob(Job{ID: "next", Queue: "b", Tasks: []Task{{ID: "next-0", Job: "next", Queue: "b", Pod: bytesOf("", "1Gi", "").Pod}}}))
 		may := restored.Enqueueable(nil, job)
 		got := say(restored.Reserve(job))
-		task, _, err := restored.ResolveTask(Task{ID: "next-0", Job: "next", Queue: "b", Pod: bytesOf("", "1Gi", "").Pod})
-		if err != nil {
-			w.Fatal(err)
-		}
+		task := resolved(restored.ResolveTask(Task{ID: "next-0", Job: "next", Queue: "b", Pod: bytesOf("", "1Gi", "").Pod}))
 		mayRun := restored.Allocatable(nil, task)
 		if ran := say(restored.CommitAll([]*TaskRequest{task})); !may || got != "yes" || !mayRun || ran != "yes" {
 			w.Errorf("%s, ledger %d: the other queue's job: %v, %s; its task: %v, %s", what, i, may, got, mayRun, ran)
@@ -82,10 +69,7 @@ func (w *world) goesOn(what string) {
 func TestHugeAmountsStopNobody(t *testing.T) {
 	resolve := func(w *world, j Job) *JobRequest {
 		w.Helper()
-		r, _, err := w.ResolveJob(j)
-		if err != nil {
-			w.Fatal(err)
-		}
+		r := resolved(w.ResolveJob(j))
 		return r
 	}
 	for _, phase := range []Phase{PhasePending, PhaseInqueue, PhaseRunning, "Unknown", ""} {
@@ -124,10 +108,7 @@ func TestHugeAmountsStopNobody(t *testing.T) {
 		if fits, err := w.JobCopies(job); err != nil || fits.Copies != 0 || fits.Next.OK {
 			t.Errorf("%s: %+v, %v", c.what, fits, err)
 		}
-		task, _, err := w.ResolveTask(tasks[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		task := resolved(w.ResolveTask(tasks[0]))
 		for what, answer := range map[string]func() (Answer, error){
 			"Commit":    func() (Answer, error) { return w.Commit(task) },
 			"CommitAll": func() (Answer, error) { return w.CommitAll([]*TaskRequest{task}) },
@@ -142,9 +123,7 @@ func TestHugeAmountsStopNobody(t *testing.T) {
 		w = tenants(t)
 		w.ReleaseJob("b")
 		w.want(say(w.Reserve(resolve(w, Job{ID: "a", Queue: "a", Tasks: tasks, MinResources: pod.Spec.Containers[0].Resources.Requests}))), "yes")
-		if _, err := w.Reconcile(View{Partial: true, Jobs: []Job{w.running()}}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Reconcile(View{Partial: true, Jobs: []Job{w.running()}}))
 		w.goesOn(c.what + ", before the others")
 	}
 	// Cards that an annotation asks for, twice.

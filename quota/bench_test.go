@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
@@ -74,7 +75,7 @@ func newBenchWorld(spare int) *benchWorld {
 	}
 	w.draw(rand.New(rand.NewPCG(4706, 1)), spare)
 	inventory := device.Inventory{Nodes: []device.Node{node}}
-	w.Ledger = must(quota.New(quota.Config{}, inventory.Catalog(), w.queues))
+	w.Ledger = testkit.Must(quota.New(quota.Config{}, inventory.Catalog(), w.queues))
 	return w
 }
 
@@ -136,13 +137,6 @@ func benchCard(i int) string { return fmt.Sprintf("Card-%02d", i) }
 func teamName(i int) string  { return fmt.Sprintf("team-%04d", i) }
 func jobID(i int) string     { return fmt.Sprintf("job-%07d", i) }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // need is what job i needs, times so much in cores and cards.
 func (w *benchWorld) need(i, cores, count int) *quota.Min {
 	return &quota.Min{
@@ -154,7 +148,7 @@ func (w *benchWorld) need(i, cores, count int) *quota.Min {
 // job makes the handle of job i under an id.
 func (w *benchWorld) job(id string, i int, min *quota.Min) *quota.JobRequest {
 	r, _, err := w.ResolveJob(quota.Job{ID: id, Queue: teamName(w.jobs[i].team), Min: min})
-	return must(r, err)
+	return testkit.Must(r, err)
 }
 
 // task makes the handle of a task of job i under its ids, of so many cores and cards.
@@ -166,7 +160,7 @@ func (w *benchWorld) task(id, job string, i, cores, count int) *quota.TaskReques
 		},
 		Cards: []quota.Item{{Alternatives: w.jobs[i].cards, Milli: 1000 * int64(count)}},
 	})
-	return must(r, err)
+	return testkit.Must(r, err)
 }
 
 // reserveAll reserves all jobs.
@@ -400,9 +394,7 @@ func BenchmarkReserveCommitRelease(b *testing.B) {
 	operations := float64(len(names))
 	b.ReportMetric(operations*block*float64(b.N)/b.Elapsed().Seconds(), "operations/s")
 	b.ReportMetric(operations*1e9/sum, "best-operations/s")
-	if found := w.Check(); found != nil {
-		b.Fatal(found)
-	}
+	testkit.Check(w.Check())
 }
 
 // BenchmarkReservationMemory reports what a live reservation, and a task that is

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -35,10 +36,7 @@ func amounts(m *vectormap.ResourceVectorMap, v []float64) string {
 }
 
 func TestBuildQueue(t *testing.T) {
-	m, err := testMap([]string{"A", "B", "H200", "RX7900", "V100"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{"A", "B", "H200", "RX7900", "V100"}))
 	quota := func(text string) map[string]string { return map[string]string{QuotaAnnotation: text} }
 	const gi = 1 << 30
 	for _, c := range []struct {
@@ -140,14 +138,8 @@ func TestDenied(t *testing.T) {
 		`{"":4}`:          "A inf B inf",
 		`{"A|B":4}`:       "A inf B inf",
 	} {
-		q, _, err := cfg.buildQueue(m, Queue{Name: "org", Annotations: map[string]string{QuotaAnnotation: text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := newBuilt(cfg, m, nil, []builtQueue{q, {Name: "x", Parent: "org"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := resolved(cfg.buildQueue(m, Queue{Name: "org", Annotations: map[string]string{QuotaAnnotation: text}}))
+		l := testkit.Must(newBuilt(cfg, m, nil, []builtQueue{q, {Name: "x", Parent: "org"}}))
 		var got []string
 		for _, card := range []string{"A", "B"} {
 			limit := fmt.Sprint(l.queues["org"].Cells[l.dims[card]].Limit)
@@ -167,18 +159,12 @@ func TestDenied(t *testing.T) {
 func TestVerbatimNames(t *testing.T) {
 	cfg := Config{FailToZero: true}
 	spec := Queue{Name: "q", Annotations: quotaOf(`{"":1,"A":2," ":3,"A|B":4,"\ud800":5,"C":-1}`)}
-	m, err := testMap(cfg.namedCards([]Queue{spec}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap(cfg.namedCards([]Queue{spec})))
 	q, faults, err := cfg.buildQueue(m, spec)
 	if want := []EntryError{{Code: codeEmptyName, Field: QuotaAnnotation}, {Name: "C", Code: codeNegative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
 		t.Fatal(faults, err)
 	}
-	l, err := newBuilt(cfg, m, nil, []builtQueue{q})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(newBuilt(cfg, m, nil, []builtQueue{q}))
 	again, err := Restore(cfg, nil, l.Snapshot())
 	if err != nil || string(again.Snapshot()) != string(l.Snapshot()) {
 		t.Errorf("restored otherwise: %v", err)
@@ -236,7 +222,7 @@ func TestValidate(t *testing.T) {
 // and nothing else; a 0 that is meant stays one, also from a list, from an annotation,
 // and in a snapshot.
 func TestForgottenDimensions(t *testing.T) {
-	m := must(testMap([]string{"A", "B"}))
+	m := testkit.Must(testMap([]string{"A", "B"}))
 	a, _ := cardIndex(m, "A")
 	b, _ := cardIndex(m, "B")
 	hand := m.NewVector()
@@ -256,28 +242,26 @@ func TestForgottenDimensions(t *testing.T) {
 			[3]string{"CPU 0 of 0 at org", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"},
 		},
 	} {
-		l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:9 B:9"}), []builtQueue{c.org, leaf}))
+		l := testkit.Must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:9 B:9"}), []builtQueue{c.org, leaf}))
 		for range 2 {
 			w := &world{t, l}
 			if got := [3]string{w.probe("x", "cpu:3"), w.probe("x", "A:3"), w.probe("x", "B:3")}; got != c.want {
 				t.Errorf("%s: %q, want %q", c.name, got, c.want)
 			}
-			l = must(Restore(Config{}, nil, l.Snapshot()))
+			l = testkit.Must(Restore(Config{}, nil, l.Snapshot()))
 		}
 	}
 }
 
-func second(q builtQueue, _ []EntryError, err error) builtQueue { return must(q, err) }
+func second(q builtQueue, _ []EntryError, err error) builtQueue { return testkit.Must(q, err) }
 
 // TestUnreadableQuota: a quota that can't be read denies a parent's cards, also those that
 // come later, and after a restart.
 func TestUnreadableQuota(t *testing.T) {
 	cfg := Config{MissingUnlimited: true}
-	l := must(New(cfg, nil, []Queue{{Name: "org", Annotations: quotaOf(`{"A":4`)}, {Name: "q", Parent: "org", Cards: map[string]int64{"A": 1, "B": 1}}}))
+	l := testkit.Must(New(cfg, nil, []Queue{{Name: "org", Annotations: quotaOf(`{"A":4`)}, {Name: "q", Parent: "org", Cards: map[string]int64{"A": 1, "B": 1}}}))
 	for range 2 {
-		if _, err := l.Declare([]device.Card{{Name: "A"}, {Name: "B"}, {Name: "C"}}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(l.Declare([]device.Card{{Name: "A"}, {Name: "B"}, {Name: "C"}}))
 		w := &world{t, l}
 		for _, card := range []string{"A", "B"} {
 			w.want(w.probe("q", card+":1"), "Scalar 0 of 0 at org")
@@ -287,19 +271,19 @@ func TestUnreadableQuota(t *testing.T) {
 		if got := status.Usage("C").Capability; got != 0 {
 			t.Errorf("a later card is limited to %d", got)
 		}
-		l = must(Restore(cfg, nil, l.Snapshot()))
+		l = testkit.Must(Restore(cfg, nil, l.Snapshot()))
 	}
 }
 
 // TestUnreadableQuotaWithoutCards: a queue whose quota can't be read is none that says nothing
 // and may use what the queues above allow, also while nobody knows a card.
 func TestUnreadableQuotaWithoutCards(t *testing.T) {
-	l := must(New(Config{}, nil, []Queue{{Name: "org", Capability: list("cpu=4")}, {Name: "q", Parent: "org", Annotations: quotaOf("{")}}))
+	l := testkit.Must(New(Config{}, nil, []Queue{{Name: "org", Capability: list("cpu=4")}, {Name: "q", Parent: "org", Annotations: quotaOf("{")}}))
 	w := &world{t, l}
 	for range 2 {
 		w.want(w.probe("q", "cpu:1"), "Empty")
 		_, err := l.Declare([]device.Card{{Name: "A"}})
-		must(0, err)
+		testkit.Check(err)
 	}
 }
 
@@ -320,15 +304,15 @@ func TestFaultsWithoutHistory(t *testing.T) {
 		for _, card := range first {
 			old = append(old, Queue{Name: card, Cards: map[string]int64{card: 1}})
 		}
-		l := must(New(Config{}, nil, old))
+		l := testkit.Must(New(Config{}, nil, old))
 		_, _, err := l.SetQueues(queues)
-		must(0, err)
+		testkit.Check(err)
 		for range 2 {
 			got := []string{string(l.Snapshot())}
 			for _, queue := range []string{"whole", "entries", "silent"} {
 				for _, need := range []Min{{CPU: 1000}, {Items: []Item{{Alternatives: []string{"Old"}, Milli: 1000}}}} {
 					r, _, err := l.ResolveJob(Job{ID: "j", Queue: queue, Min: &need})
-					must(0, err)
+					testkit.Check(err)
 					var a Answer
 					if l.Enqueueable(&a, r) {
 						t.Errorf("%v: %s has room", first, queue)
@@ -344,7 +328,7 @@ func TestFaultsWithoutHistory(t *testing.T) {
 					t.Errorf("%v:\n%s\n%s", first, got[k], want[k])
 				}
 			}
-			l = must(Restore(Config{}, nil, l.Snapshot()))
+			l = testkit.Must(Restore(Config{}, nil, l.Snapshot()))
 		}
 	}
 }
@@ -385,7 +369,7 @@ func TestEdgesOfAmounts(t *testing.T) {
 		{Queue{Annotations: map[string]string{QuotaAnnotation: `{"A":1}`, "d": `{"A":9007199254741}`}}, 1000, false, "A TooLarge 9007199254741"},
 	} {
 		c.queue.Name = "q"
-		m, built, notes, f := cfg.build(must(newMap(cfg.Outputs)), []Queue{c.queue})
+		m, built, notes, f := cfg.build(testkit.Must(newMap(cfg.Outputs)), []Queue{c.queue})
 		var faults []string
 		for _, e := range notes[0] {
 			faults = append(faults, e.Name+" "+e.Code+" "+e.Value)
@@ -403,7 +387,7 @@ func TestEdgesOfAmounts(t *testing.T) {
 		if c.queue.Annotations != nil {
 			name = "A"
 		}
-		status, _ := must(New(cfg, nil, []Queue{c.queue})).Queue("q")
+		status, _ := testkit.Must(New(cfg, nil, []Queue{c.queue})).Queue("q")
 		if got := status.Usage(name).Capability; got != c.want {
 			t.Errorf("%+v: %d, want %d", c.queue, got, c.want)
 		}
@@ -417,7 +401,7 @@ func TestEdgesOfAmounts(t *testing.T) {
 // TestQueuesMeanwhile: the dimensions of a ledger grow while queues are read, and every queue
 // gets the cards that it names.
 func TestQueuesMeanwhile(t *testing.T) {
-	l := must(New(Config{}, nil, nil))
+	l := testkit.Must(New(Config{}, nil, nil))
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {

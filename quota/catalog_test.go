@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // curious is a catalog that does something whenever it is asked for a node.
@@ -53,9 +54,7 @@ func TestCatalogUsesLedger(t *testing.T) {
 		for _, node := range []string{"n", "gone"} {
 			w := newWorld(t, Config{}, "q", "A:9 B:9")
 			c := &curious{Catalog: cluster(map[string]string{"n": "B:4"})}
-			if _, err := w.SetCatalog(c); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(w.SetCatalog(c))
 			asked := 0
 			c.asked = func(node string) {
 				asked++
@@ -80,13 +79,9 @@ func TestCatalogReplacedMeanwhile(t *testing.T) {
 	for _, node := range []string{"n", "gone"} {
 		w := newWorld(t, Config{}, "q", "A:9 B:9")
 		old := &curious{Catalog: cluster(map[string]string{"n": "B:4"})}
-		if _, err := w.SetCatalog(old); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.SetCatalog(old))
 		old.asked = func(string) {
-			if _, err := w.SetCatalog(cluster(map[string]string{"n": "A:4", "gone": "A:4"})); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(w.SetCatalog(cluster(map[string]string{"n": "A:4", "gone": "A:4"})))
 		}
 		a, err := w.CommitOn(w.task("1", "j", "q", "B|A:1"), node)
 		if err != nil || !a.OK || a.Charged[0] != "A" || a.Seq != w.seq {
@@ -109,9 +104,7 @@ func TestDeclareAgain(t *testing.T) {
 		{device.Card{Name: "L40", Resource: "nvidia.com/gpu.shared"}, "[nvidia.com/gpu.shared]"},
 		{device.Card{Name: "A100", Resource: "vendor.example/other"}, "[nvidia.com/gpu]"},
 	} {
-		if _, err := w.Declare([]device.Card{c.card}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Declare([]device.Card{c.card}))
 		w.want(fmt.Sprint(w.source.known[c.card.Name]), c.resource)
 	}
 }

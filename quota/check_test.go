@@ -77,9 +77,7 @@ func TestOver(t *testing.T) {
 		w.commit(id, "j", "q", "A:1 cpu:1")
 	}
 	w.want(fmt.Sprint(w.Over()), "[]")
-	if _, _, err := w.setBuilt([]builtQueue{q(w.m, "q", "A:2 cpu:2")}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(q(w.m, "q", "A:2 cpu:2"))
 	const over = "[{0 cpu OverCapacity -1000 q 2000} {0 A OverCapacity -1000 q 2000}]"
 	w.want(fmt.Sprint(w.Over()), over)
 	w.Rollback("1") // held again
@@ -116,16 +114,12 @@ func TestOrphansOneByOne(t *testing.T) {
 	for i := range n {
 		queues = append(queues, q(w.m, fmt.Sprintf("o%02d < q", i), "A:1"))
 	}
-	if _, _, err := w.setBuilt(queues, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(queues...)
 	for i := range n {
 		id := fmt.Sprintf("o%02d", i)
 		w.want(w.reserve(id, id, "cpu:0"), "yes")
 	}
-	if _, _, err := w.setBuilt(queues[:1], nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(queues[:1]...)
 	left := map[string]bool{"q": true}
 	for _, q := range queues {
 		left[q.Name] = true

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // copies counts those of a [*JobRequest] or a [*TaskRequest].
@@ -80,10 +82,7 @@ func TestCopiesRooms(t *testing.T) {
 		{w.task("x", "r", "q", "A:1"), 20000, "0 A  9000 of 9000"},
 		{w.task("x", "s", "q", "A:8"), 17000, "0 A Promised 7000 of 9000"},
 	} {
-		f, err := copies(w.Ledger, c.shape)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(copies(w.Ledger, c.shape))
 		want := []Headroom{{Resource: "cpu", Room: c.cpu, Level: "q", Limit: 20000}, {Resource: "memory", Level: "q"}}
 		if !slices.Equal(f.Room[:2], want) {
 			t.Errorf("room %v, want %v", f.Room[:2], want)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/vector"
 )
@@ -25,13 +26,9 @@ func TestCounters(t *testing.T) {
 		t.Fatal("refused")
 	}
 	l.EnqueueableBatch(new(vector.Mask), []*quota.JobRequest{job, large})
-	if _, err := l.JobCopies(job); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(l.JobCopies(job))
 	for _, r := range []*quota.JobRequest{job, job, large} { // promised, again, and refused
-		if _, err := l.Reserve(r); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(l.Reserve(r))
 	}
 	l.Snapshot()
 	got := maps.Collect(l.Counters())

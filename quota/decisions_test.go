@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -86,12 +87,7 @@ func (w *world) do(line string) string {
 	case "state":
 		return w.state(args[0], args[1])
 	case "queues":
-		pairs := strings.Split(rest(0), ", ")
-		var queues []builtQueue
-		for i := 0; i+1 < len(pairs); i += 2 {
-			queues = append(queues, q(w.m, pairs[i], pairs[i+1]))
-		}
-		orphans, _, err := w.setBuilt(queues, nil)
+		orphans, _, err := w.setBuilt(qs(w.m, strings.Split(rest(0), ", ")...), nil)
 		if err != nil {
 			return short(err.Error())
 		}
@@ -262,9 +258,7 @@ func TestStates(t *testing.T) {
 		w.want(w.commit("1", "j", "q", "A:1"), "A")
 		spec := w.queues["q"].spec
 		spec.State = state
-		if _, _, err := w.setBuilt([]builtQueue{spec}, nil); err != nil {
-			t.Fatal(err)
-		}
+		w.replace(spec)
 		w.want(w.probe("q", "A:1"), "QueueNotOpen")
 		w.want(w.probe("q", ""), "QueueNotOpen")
 		w.want(w.commit("2", "j", "q", "A:1"), "QueueNotOpen")
@@ -616,9 +610,7 @@ func TestTreeFacts(t *testing.T) {
 	w := newWorld(t, Config{}, "org", "A:4", "x < org", "A:4")
 	org, x := w.queues["org"].spec, w.queues["x"].spec
 	org.State = StateClosed
-	if _, _, err := w.setBuilt([]builtQueue{org, x}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(org, x)
 	w.want(w.probe("x", "A:1"), "QueueNotOpen")
 }
 
@@ -627,9 +619,7 @@ func TestEnforceGuarantee(t *testing.T) {
 	w := newWorld(t, Config{EnforceGuarantee: true}, "a", "A:10", "b", "A:10")
 	b := w.queues["b"].spec
 	b.Guarantee, _ = vectorOf(w.m, "A:6")
-	if _, _, err := w.setBuilt([]builtQueue{w.queues["a"].spec, b}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(w.queues["a"].spec, b)
 	w.want(w.probe("a", "A:5"), "Scalar 4000 of 4000 at a")
 	w.want(w.probe("a", "A:4"), "yes")
 	w.want(w.probe("b", "A:10"), "yes")
@@ -700,17 +690,12 @@ func TestWiderMapRefused(t *testing.T) {
 		name := fmt.Sprintf("q%03d", i)
 		alone, below = append(alone, q(w.m, name, "A:inf")), append(below, q(w.m, name+" < org", "A:inf"))
 	}
-	if _, _, err := w.setBuilt(alone, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(alone...)
 	for _, spec := range alone {
 		w.want(w.reserve("j"+spec.Name, spec.Name, "A:9007199254740991m"), "yes")
 	}
 	m, before := w.m, string(w.Snapshot())
-	wider, err := extendMap(m, []string{"X"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	wider := testkit.Must(extendMap(m, []string{"X"}))
 	below[1] = q(wider, "q000 < org", "A:inf X:1")
 	bad := []builtQueue{q(wider, "q000", "X:1"), {Name: ""}}
 	for _, c := range []struct {
@@ -750,9 +735,7 @@ func TestVeryMuchBelowOneQueue(t *testing.T) {
 		name := fmt.Sprintf("q%04d", i)
 		alone, below = append(alone, q(w.m, name, "A:inf")), append(below, q(w.m, name+" < org", "A:inf"))
 	}
-	if _, _, err := w.setBuilt(alone, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(alone...)
 	for _, spec := range alone {
 		w.want(w.reserve("j"+spec.Name, spec.Name, "A:9007199254740991m"), "yes")
 	}
@@ -764,7 +747,7 @@ func TestVeryMuchBelowOneQueue(t *testing.T) {
 
 // Amounts that no queue can have change nothing.
 func TestBadQueueAmounts(t *testing.T) {
-	w := &world{t, must(New(Config{Outputs: []corev1.ResourceName{"x"}}, cluster(map[string]string{"n": "A:4"}), []Queue{{Name: "q", Cards: map[string]int64{"A": 4}}}))}
+	w := &world{t, testkit.Must(New(Config{Outputs: []corev1.ResourceName{"x"}}, cluster(map[string]string{"n": "A:4"}), []Queue{{Name: "q", Cards: map[string]int64{"A": 4}}}))}
 	w.want(w.reserve("j", "q", "A:2"), "yes")
 	before := string(w.Snapshot())
 	for _, c := range []struct {

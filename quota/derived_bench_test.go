@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota/internal/book"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,10 +33,7 @@ func many(tb testing.TB) (*Ledger, []string) {
 	for i := range 64 {
 		cards = append(cards, fmt.Sprintf("card-%02d", i))
 	}
-	m, err := testMap(cards)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	m := testkit.Must(testMap(cards))
 	var queues []builtQueue
 	for i := range 100 {
 		queues = append(queues, builtQueue{Name: fmt.Sprintf("p%02d", i)})
@@ -48,10 +46,7 @@ func many(tb testing.TB) (*Ledger, []string) {
 		queues = append(queues, builtQueue{Name: fmt.Sprintf("q%04d", i), Parent: fmt.Sprintf("p%02d", i%100), Capability: v, Guarantee: v, Deserved: v})
 		names = append(names, queues[len(queues)-1].Name)
 	}
-	l, err := newBuilt(Config{}, m, nil, queues)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	l := testkit.Must(newBuilt(Config{}, m, nil, queues))
 	for i, name := range names {
 		r := &TaskRequest{id: name, job: name, queue: name, use: book.Use{CPU: int64(1 + i*37%1000)}}
 		if a, err := l.Commit(r); err != nil || !a.OK {
@@ -120,9 +115,7 @@ func BenchmarkReconcile(b *testing.B) {
 			ID: "waits-" + name, Job: name, Queue: name, Phase: TaskPending, Request: resourceList("cpu:1"), Cards: []Item{},
 		})
 	}
-	if _, err := l.Reconcile(view); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(l.Reconcile(view))
 	sizes := []corev1.ResourceList{resourceList("cpu:1"), resourceList("cpu:2")}
 	k := 0
 	for _, c := range []struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota/internal/book"
 
 	"github.com/resvec/resvec/device"
@@ -18,27 +19,11 @@ import (
 // with the queues of the specs.
 func described(t *testing.T, cfg Config, specs ...Queue) *world {
 	t.Helper()
-	m, err := testMap([]string{"A", "H", "H200", "RX7900", "V100"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var queues []builtQueue
-	for _, spec := range specs {
-		queue, _, err := cfg.buildQueue(m, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		queues = append(queues, queue)
-	}
 	node := device.Node{Name: "n", CPUMilli: 100_000, MemoryBytes: 200 << 30}
 	for _, card := range []string{"A", "H", "H200", "RX7900", "V100"} {
 		node.Cards = append(node.Cards, device.Card{Name: card, Resource: "nvidia.com/gpu", Count: 10})
 	}
-	l, err := newBuilt(cfg, m, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{t, l}
+	return worldFrom(t, cfg, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), specs...)
 }
 
 // status returns a queue's, which must be there.
@@ -130,11 +115,7 @@ func TestQueueStatus(t *testing.T) {
 	w.want(w.reserve("k", "y", "A:1"), "yes")
 	w.want(w.commit("2", "k", "y", "A:1"), "A") // nothing is held any more
 	w.want(w.commit("3", "l", "old", "A:1"), "A")
-	if _, _, err := w.setBuilt([]builtQueue{
-		q(w.m, "org", "cpu:20 A:8 B:8"), q(w.m, "x < org", "cpu:10 A:4 B:4"), q(w.m, "y < org", "A:4"),
-	}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(qs(w.m, "org", "cpu:20 A:8 B:8", "x < org", "cpu:10 A:4 B:4", "y < org", "A:4")...)
 	for _, c := range []struct{ queue, allocated, inqueue, elastic string }{
 		{"x", "3/0 A:1", "0/0 A:3", "1/0"},
 		{"y", "0/0 A:1", "0/0", "0/0"},
@@ -239,7 +220,7 @@ func TestCompareQueues(t *testing.T) {
 	// Queues of the top by priority, share and name; those below after theirs.
 	w.want(strings.Join(names, " "), "a r r1 p p2 p1 b c d nil nope")
 
-	if !raceEnabled {
+	if !testkit.RaceEnabled {
 		if n := testing.AllocsPerRun(100, func() { w.CompareQueues("p1", "r1") }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -17,17 +18,11 @@ import (
 func TestNoTotals(t *testing.T) {
 	for _, enforce := range []bool{false, true} {
 		cfg := Config{EnforceGuarantee: enforce}
-		m, err := testMap(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(testMap(nil))
 		queue := q(m, "q", "cpu:10")
 		queue.Deserved, _ = vectorOf(m, "cpu:8")
 		for _, catalog := range []Catalog{nil, cluster(nil)} {
-			l, err := newBuilt(cfg, m, catalog, []builtQueue{queue})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := testkit.Must(newBuilt(cfg, m, catalog, []builtQueue{queue}))
 			w := &world{t, l}
 			w.want(w.commit("1", "j", "q", "cpu:6"), "")
 			if status, _ := w.Queue("q"); status.Share != 0.75 {
@@ -58,18 +53,12 @@ func TestLeafWithoutQuota(t *testing.T) {
 func TestFaultyQuotaNamesCards(t *testing.T) {
 	var cfg Config
 	specs := []Queue{{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A100": 4, "H100": "2"}`}}}
-	m, err := testMap(cfg.namedCards(specs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap(cfg.namedCards(specs)))
 	queue, faults, err := cfg.buildQueue(m, specs[0])
 	if err != nil || codes(faults) != "H100 WrongType" {
 		t.Fatal(codes(faults), err)
 	}
-	l, err := newBuilt(cfg, m, nil, []builtQueue{queue})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(newBuilt(cfg, m, nil, []builtQueue{queue}))
 	job, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"H100": 1}`)})
 	if err != nil || job.Invalid() != "" {
 		t.Fatal(job.Invalid(), err)
@@ -83,10 +72,7 @@ func TestFaultyQuotaNamesCards(t *testing.T) {
 // TestOddQuantities: thousandths of what is counted in whole units are noted, with value and
 // unit; more than can be counted is no limit.
 func TestOddQuantities(t *testing.T) {
-	m, err := testMap(nil, "nvidia.com/gpu", "ephemeral-storage")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap(nil, "nvidia.com/gpu", "ephemeral-storage"))
 	for _, c := range []struct {
 		name, amount string
 		want         float64
@@ -123,10 +109,7 @@ func TestOddQuantities(t *testing.T) {
 
 // TestUnlimitedCard: a limit can be left out for one card, however the quota is written.
 func TestUnlimitedCard(t *testing.T) {
-	m, err := testMap([]string{"A", "B"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{"A", "B"}))
 	for _, spec := range []Queue{
 		{Cards: map[string]int64{"A": Unlimited, "B": 2}},
 		{Cards: map[string]int64{"A": maxCards + 1, "B": 2}},
@@ -141,10 +124,7 @@ func TestUnlimitedCard(t *testing.T) {
 		if errs, warnings := cfg.validateBuilt([]builtQueue{queue}, m, cluster(map[string]string{"n": "A:8 B:8"})); len(errs)+len(warnings) > 0 {
 			t.Error(errs, warnings)
 		}
-		l, err := newBuilt(cfg, m, cluster(map[string]string{"n": "A:8 B:8"}), []builtQueue{queue})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(newBuilt(cfg, m, cluster(map[string]string{"n": "A:8 B:8"}), []builtQueue{queue}))
 		w := &world{t, l}
 		w.want(w.reserve("j", "q", "A:1000000"), "yes")
 		w.want(w.probe("q", "B:3"), "Scalar 2000 of 2000 at q")
@@ -157,10 +137,7 @@ func TestUnlimitedCard(t *testing.T) {
 
 // TestValidateCodes: what isn't meant is one warning, with a code; a plain tree has none.
 func TestValidateCodes(t *testing.T) {
-	m, err := testMap([]string{"A"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{"A"}))
 	with := func(q builtQueue, deserved string) builtQueue {
 		q.Deserved, _ = vectorOf(m, deserved)
 		return q
@@ -226,21 +203,12 @@ func TestUnnamedMinResources(t *testing.T) {
 
 // TestByteOutputs: outputs that Kubernetes has in bytes are written like memory.
 func TestByteOutputs(t *testing.T) {
-	m, err := testMap(nil, "ephemeral-storage", "hugepages-2Mi", "example.com/credits")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap(nil, "ephemeral-storage", "hugepages-2Mi", "example.com/credits"))
 	list := func(ephemeral, pages, credits string) corev1.ResourceList {
 		return corev1.ResourceList{"ephemeral-storage": resource.MustParse(ephemeral), "hugepages-2Mi": resource.MustParse(pages), "example.com/credits": resource.MustParse(credits)}
 	}
-	queue, _, err := new(Config).buildQueue(m, Queue{Name: "q", Capability: list("2Ti", "1Gi", "2048")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := newBuilt(Config{}, m, nil, []builtQueue{queue})
-	if err != nil {
-		t.Fatal(err)
-	}
+	queue := resolved(new(Config).buildQueue(m, Queue{Name: "q", Capability: list("2Ti", "1Gi", "2048")}))
+	l := testkit.Must(newBuilt(Config{}, m, nil, []builtQueue{queue}))
 	for _, c := range []struct {
 		list corev1.ResourceList
 		want string
@@ -249,10 +217,7 @@ func TestByteOutputs(t *testing.T) {
 		{list("0", "1536Mi", "0"), "hugepages-2Mi: requested 1536 Mi, room for 1 Gi of 1 Gi, the total would be 1536 Mi"},
 		{list("0", "0", "4096"), "example.com/credits: requested 4096, room for 2048 of 2048, the total would be 4096"},
 	} {
-		job, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", MinResources: c.list})
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := resolved(l.ResolveJob(Job{ID: "j", Queue: "q", MinResources: c.list}))
 		a, err := l.Reserve(job)
 		if got := a.Refusal.Message(); err != nil || got != `queue "q": insufficient quota of `+c.want {
 			t.Errorf("%s, %v", got, err)
@@ -280,25 +245,17 @@ func TestByteOutputs(t *testing.T) {
 // TestNodeWithoutCards: the refusal names the node, also one that nobody knows.
 func TestNodeWithoutCards(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4 B:4")
-	if _, err := w.SetCatalog(cluster(map[string]string{"a": "A:4", "b": "B:4"})); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.SetCatalog(cluster(map[string]string{"a": "A:4", "b": "B:4"})))
 	for node, want := range map[string]string{
 		"b":    `queue "q": node "b" has none of the cards A|C`,
 		"gone": `queue "q": node "gone" has none of the cards A|C: it has no cards, or isn't known`,
 	} {
-		a, err := w.CommitOn(w.task("t", "j", "q", "A|C:1"), node)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(w.CommitOn(w.task("t", "j", "q", "A|C:1"), node))
 		w.want(a.Refusal.Message(), want)
 		w.AllocatableOn(&a, w.task("t", "j", "q", "A|C:1"), node)
 		w.want(a.Refusal.Message(), want)
 	}
-	a, err := w.Commit(w.task("t", "j", "q", "A|C:1"), "B")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(w.Commit(w.task("t", "j", "q", "A|C:1"), "B"))
 	w.want(a.Refusal.Message(), `queue "q": the node has none of the cards A|C`)
 }
 

@@ -54,14 +54,6 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// must returns a value, and panics with the error of what can't fail.
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // numbered joins n texts.
 func numbered(n int, format, separator string) string {
 	var b strings.Builder
@@ -131,11 +123,9 @@ func restoreRecords(t *testing.T, n int) func() {
 // given one.
 func restores(t *testing.T, cfg Config, m *vectormap.ResourceVectorMap, fields, fault string) func() {
 	var doc snapshotDoc
-	if err := json.Unmarshal(snapshotWith(t, fields), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(json.Unmarshal(snapshotWith(t, fields), &doc))
 	doc.Config.Mix = mixNames[cfg.AnyMix]
-	text := string(must(json.Marshal(doc)))
+	text := string(testkit.Must(json.Marshal(doc)))
 	for key, empty := range map[string]string{
 		"known": "[]", "queues": "[]", "jobs": "[]", "tasks": "[]", "resources": "[]", "items": "[]", "charges": "[]",
 		"capability": "{}", "deserved": "{}", "guarantee": "{}", "holds": "{}",
@@ -166,26 +156,26 @@ func restoreChain(t *testing.T, n int) func() {
 		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, n)
 	}
 	text.WriteString("]")
-	return restores(t, Config{}, must(testMap(nil)), text.String(), "")
+	return restores(t, Config{}, testkit.Must(testMap(nil)), text.String(), "")
 }
 
 // restoreItems restores a job with more items than any job has.
 func restoreItems(t *testing.T, n int) func() {
 	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[` +
 		numbered(n, `{"key":"A|B","unit":1%d}`, ",") + "]}]"
-	return restores(t, anyMix, must(testMap([]string{"A", "B"})), text, "want at most 64")
+	return restores(t, anyMix, testkit.Must(testMap([]string{"A", "B"})), text, "want at most 64")
 }
 
 // restoreAlternatives restores an item that may be on any of many cards, and is on all.
 func restoreAlternatives(t *testing.T, n int) func() {
 	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[{"key":"` +
 		numbered(n, "c%d", "|") + `","unit":1,"min":` + fmt.Sprint(n) + `,"holds":{` + numbered(n, `"c%d":1`, ",") + `}}]}]`
-	return restores(t, anyMix, must(testMap(names(n, "c%d"))), text, "")
+	return restores(t, anyMix, testkit.Must(testMap(names(n, "c%d"))), text, "")
 }
 
 // restoreFaults restores what is nothing but long.
 func restoreFaults(t *testing.T, n int) func() {
-	small, large := must(testMap(nil)), must(testMap(names(n, "c%d")))
+	small, large := testkit.Must(testMap(nil)), testkit.Must(testMap(names(n, "c%d")))
 	work := []func(){
 		restores(t, Config{}, large, `"known":[`+numbered(n, `{"card":"c%d"}`, ",")+`,{"card":"c0"}]`, "twice"),
 		restores(t, Config{}, small, `"queues":[`+numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",")+`]`, "cycle"),
@@ -204,12 +194,12 @@ func restoreFaults(t *testing.T, n int) func() {
 
 // reconcileChain makes and releases the charges of many jobs below many queues.
 func reconcileChain(t *testing.T, n int) func() {
-	m := must(testMap([]string{"A", "B"}))
+	m := testkit.Must(testMap([]string{"A", "B"}))
 	queues := chainOf(n)
 	for i := range queues {
 		queues[i] = withRoom(m, queues[i])
 	}
-	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), queues))
+	l := testkit.Must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), queues))
 	view := View{}
 	leaf := queues[n-1].Name
 	for i := range n {
@@ -220,8 +210,8 @@ func reconcileChain(t *testing.T, n int) func() {
 		view.Jobs[i].Tasks = []Task{{ID: id, Node: "n", Phase: TaskAllocated, Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}}
 	}
 	return func() {
-		must(l.Reconcile(view))
-		must(l.Reconcile(view))
+		testkit.Must(l.Reconcile(view))
+		testkit.Must(l.Reconcile(view))
 		for range l.Jobs("q1") {
 			break
 		}
@@ -231,7 +221,7 @@ func reconcileChain(t *testing.T, n int) func() {
 		for range l.Samples() {
 			break
 		}
-		must(l.Reconcile(View{}))
+		testkit.Must(l.Reconcile(View{}))
 		if len(l.tasks) > 0 {
 			t.Errorf("%d tasks are left", len(l.tasks))
 		}
@@ -240,8 +230,8 @@ func reconcileChain(t *testing.T, n int) func() {
 
 // reconcileGone takes the last jobs of many orphans.
 func reconcileGone(t *testing.T, n int) func() {
-	m := must(testMap([]string{"A"}))
-	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), nil))
+	m := testkit.Must(testMap([]string{"A"}))
+	l := testkit.Must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), nil))
 	queues, view := chainOf(n), View{}
 	for i := range queues {
 		queues[i] = withRoom(m, queues[i])
@@ -252,12 +242,12 @@ func reconcileGone(t *testing.T, n int) func() {
 	for i := range n {
 		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: queues[i].Name, Node: "n", Phase: TaskAllocated})
 	}
-	must(l.Reconcile(view))
+	testkit.Must(l.Reconcile(view))
 	return func() {
 		if orphans, _, err := l.setBuilt(nil, nil); err != nil || len(orphans) != n {
 			t.Errorf("%d orphans, %v", len(orphans), err)
 		}
-		must(l.Reconcile(View{}))
+		testkit.Must(l.Reconcile(View{}))
 		if len(l.queues) > 0 {
 			t.Errorf("%d queues are left", len(l.queues))
 		}
@@ -319,12 +309,12 @@ func releaseOrphans(t *testing.T, n int) func() {
 
 // orphans makes n orphans below a queue, each with a job by its name.
 func orphans(t testing.TB, n int) *Ledger {
-	m := must(testMap(nil))
+	m := testkit.Must(testMap(nil))
 	queues := []builtQueue{withRoom(m, builtQueue{Name: "org"})}
 	for i := range n {
 		queues = append(queues, withRoom(m, builtQueue{Name: fmt.Sprint("q", i), Parent: "org"}))
 	}
-	l := must(newBuilt(Config{}, m, nil, queues))
+	l := testkit.Must(newBuilt(Config{}, m, nil, queues))
 	for i := range n {
 		name := fmt.Sprint("q", i)
 		if a, err := l.Reserve(&JobRequest{id: name, queue: name, min: book.Min{CPU: 1}}); err != nil || !a.OK {
@@ -353,16 +343,16 @@ func keys(n int) (lists [][]string) {
 
 // reconcileKeys makes and releases charges of a job whose tasks all list other cards.
 func reconcileKeys(t *testing.T, n int) func() {
-	m := must(testMap(strings.Split("A B C D E F G H I J", " ")))
-	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10 B:1 C:1 D:1 E:1 F:1 G:1 H:1 I:1 J:1"}), []builtQueue{withRoom(m, builtQueue{Name: "q"})}))
+	m := testkit.Must(testMap(strings.Split("A B C D E F G H I J", " ")))
+	l := testkit.Must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10 B:1 C:1 D:1 E:1 F:1 G:1 H:1 I:1 J:1"}), []builtQueue{withRoom(m, builtQueue{Name: "q"})}))
 	view := View{Jobs: []Job{{ID: "j", Queue: "q", Phase: PhaseRunning, MinUnknown: true}}}
 	for i, cards := range keys(n) {
 		view.Jobs[0].Tasks = append(view.Jobs[0].Tasks, Task{ID: fmt.Sprint(i), Node: "n", Phase: TaskAllocated, Cards: []Item{{Alternatives: cards, Milli: 1000}}})
 	}
 	return func() {
-		must(l.Reconcile(view))
-		must(Restore(Config{}, l.source.catalog, l.Snapshot()))
-		must(l.Reconcile(View{}))
+		testkit.Must(l.Reconcile(view))
+		testkit.Must(Restore(Config{}, l.source.catalog, l.Snapshot()))
+		testkit.Must(l.Reconcile(View{}))
 		if len(l.tasks) > 0 {
 			t.Errorf("%d tasks are left", len(l.tasks))
 		}
@@ -371,14 +361,14 @@ func reconcileKeys(t *testing.T, n int) func() {
 
 // reconcileWaiting has many pending tasks below many queues, and asks for them.
 func reconcileWaiting(t *testing.T, n int) func() {
-	m := must(testMap([]string{"A"}))
-	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), chainOf(n)))
+	m := testkit.Must(testMap([]string{"A"}))
+	l := testkit.Must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), chainOf(n)))
 	view := View{}
 	for i := range n {
 		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: fmt.Sprint("q", n-1), Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}})
 	}
 	return func() {
-		must(l.Reconcile(view))
+		testkit.Must(l.Reconcile(view))
 		s, _ := l.Queue("q0")
 		if got := s.Usage("A").Request; got != 1000*int64(n) {
 			t.Errorf("%d are requested", got)
@@ -393,9 +383,9 @@ func reconcileWaiting(t *testing.T, n int) func() {
 
 // replaceChain puts a chain of queues upside down.
 func replaceChain(t *testing.T, n int) func() {
-	m := must(testMap([]string{"A"}))
+	m := testkit.Must(testMap([]string{"A"}))
 	queues := chainOf(n)
-	l := must(newBuilt(Config{EnforceGuarantee: true}, m, nil, queues))
+	l := testkit.Must(newBuilt(Config{EnforceGuarantee: true}, m, nil, queues))
 	down := slices.Clone(queues)
 	for i := range down {
 		down[i].Parent = fmt.Sprint("q", i+1)
@@ -418,13 +408,13 @@ func replaceChain(t *testing.T, n int) func() {
 
 // replaceStar replaces queues below one by others.
 func replaceStar(t *testing.T, n int) func() {
-	m := must(testMap([]string{"A"}))
+	m := testkit.Must(testMap([]string{"A"}))
 	trees := [2][]builtQueue{{{Name: "q"}}, {{Name: "q"}}}
 	for i := range n {
 		trees[0] = append(trees[0], builtQueue{Name: fmt.Sprint("a", i), Parent: "q"})
 		trees[1] = append(trees[1], builtQueue{Name: fmt.Sprint("b", i), Parent: "q"})
 	}
-	l := must(newBuilt(Config{}, m, nil, nil))
+	l := testkit.Must(newBuilt(Config{}, m, nil, nil))
 	catalog := cluster(map[string]string{"n": "A:10"})
 	return func() {
 		for _, tree := range trees {
@@ -440,7 +430,7 @@ func replaceStar(t *testing.T, n int) func() {
 
 // validateCycle has a cycle of all queues, and then every queue many times.
 func validateCycle(t *testing.T, n int) func() {
-	m := must(testMap([]string{"A"}))
+	m := testkit.Must(testMap([]string{"A"}))
 	cycle := chainOf(n)
 	cycle[0].Parent = cycle[n-1].Name
 	many := append(chainOf(n), chainOf(n)...)
@@ -463,7 +453,7 @@ func validateCycle(t *testing.T, n int) func() {
 
 // builds returns the work of building a queue.
 func builds(t *testing.T, cfg Config, cards []string, spec Queue, faults int) func() {
-	m := must(testMap(cards))
+	m := testkit.Must(testMap(cards))
 	spec.Name = "q"
 	return func() {
 		_, found, err := cfg.buildQueue(m, spec)
@@ -540,8 +530,8 @@ func resolveContainers(t *testing.T, n int) func() {
 // resolveResources has a pod with many resources that carry cards.
 func resolveResources(t *testing.T, n int) func() {
 	nodes := map[string]string{"n": numbered(n, "c%d@r/c%[1]d:1", " ")}
-	m := must(testMap(names(n, "c%d")))
-	l := must(newBuilt(Config{}, m, cluster(nodes), []builtQueue{{Name: "q"}}))
+	m := testkit.Must(testMap(names(n, "c%d")))
+	l := testkit.Must(newBuilt(Config{}, m, cluster(nodes), []builtQueue{{Name: "q"}}))
 	pod := podOf("A", "")
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{}
 	for i := range n {
@@ -552,10 +542,10 @@ func resolveResources(t *testing.T, n int) func() {
 
 // resolveNames has a job whose annotation lists many cards.
 func resolveNames(t *testing.T, n int) func() {
-	m := must(testMap(names(n, "c%d")))
+	m := testkit.Must(testMap(names(n, "c%d")))
 	var all []func()
 	for _, cfg := range []Config{{}, {FailToZero: true}} {
-		l := must(newBuilt(cfg, m, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []builtQueue{{Name: "q"}}))
+		l := testkit.Must(newBuilt(cfg, m, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []builtQueue{{Name: "q"}}))
 		for _, text := range []string{
 			`{"` + numbered(n, "c%d", "|") + `":1}`, `{"` + numbered(n, "x%d", "|") + `":1}`, "{" + numbered(n, `"c%d":1`, ",") + "}", "{" + numbered(n, `"c%d|x":1`, ",") + "}",
 			`{"` + strings.Repeat("c1|", n) + `c0":1}`,
@@ -576,8 +566,8 @@ func resolveNames(t *testing.T, n int) func() {
 
 // resolveClaims has a task with many lists of cards.
 func resolveClaims(t *testing.T, n int) func() {
-	m := must(testMap(names(2*n, "c%d")))
-	l := must(newBuilt(Config{}, m, cluster(map[string]string{"n": numbered(2*n, "c%d:1", " ")}), []builtQueue{withRoom(m, builtQueue{Name: "q"})}))
+	m := testkit.Must(testMap(names(2*n, "c%d")))
+	l := testkit.Must(newBuilt(Config{}, m, cluster(map[string]string{"n": numbered(2*n, "c%d:1", " ")}), []builtQueue{withRoom(m, builtQueue{Name: "q"})}))
 	task := Task{Cards: []Item{}, ID: "1", Job: "j", Queue: "q", Node: "n", Phase: TaskAllocated}
 	for i := range n {
 		task.Cards = append(task.Cards, Item{Alternatives: []string{fmt.Sprint("c", 2*i), fmt.Sprint("c", 2*i+1)}, Milli: 1000})
@@ -585,8 +575,8 @@ func resolveClaims(t *testing.T, n int) func() {
 	resolve := resolves(t, l, task)
 	return func() {
 		resolve()
-		must(l.Reconcile(View{Tasks: []Task{task}}))
-		must(l.Reconcile(View{}))
+		testkit.Must(l.Reconcile(View{Tasks: []Task{task}}))
+		testkit.Must(l.Reconcile(View{}))
 	}
 }
 
@@ -598,8 +588,8 @@ func discover(t *testing.T, n int) func() {
 	}
 	return func() {
 		catalog := inv.Catalog()
-		m := must(testMap(catalog.Cards()))
-		l := must(newBuilt(Config{}, m, catalog, nil))
+		m := testkit.Must(testMap(catalog.Cards()))
+		l := testkit.Must(newBuilt(Config{}, m, catalog, nil))
 		if err := declareAll(l, n); err != nil {
 			t.Error(err)
 		}

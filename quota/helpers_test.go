@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota/internal/book"
 
 	"github.com/resvec/resvec/device"
@@ -40,10 +41,7 @@ func cluster(nodes map[string]string) *device.Catalog {
 			if !found {
 				resource = "nvidia.com/gpu"
 			}
-			c, err := strconv.ParseInt(count, 10, 64)
-			if err != nil {
-				panic(err)
-			}
+			c := testkit.Must(strconv.ParseInt(count, 10, 64))
 			n.Cards = append(n.Cards, device.Card{Name: card, Resource: corev1.ResourceName(resource), Count: c})
 		}
 		inv.Nodes = append(inv.Nodes, n)
@@ -57,16 +55,10 @@ func amount(text string) int64 {
 		return Unlimited
 	}
 	if milli, ok := strings.CutSuffix(text, "m"); ok {
-		n, err := strconv.ParseInt(milli, 10, 64)
-		if err != nil {
-			panic(err)
-		}
+		n := testkit.Must(strconv.ParseInt(milli, 10, 64))
 		return n
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		panic(err)
-	}
+	f := testkit.Must(strconv.ParseFloat(text, 64))
 	return int64(f * 1000)
 }
 
@@ -183,7 +175,7 @@ func (c *Config) validateBuilt(queues []builtQueue, m *vectormap.ResourceVectorM
 
 // namedCards returns the cards that queues name.
 func (c *Config) namedCards(queues []Queue) []string {
-	m, _, _, _ := c.build(must(testMap(nil)), queues)
+	m, _, _, _ := c.build(testkit.Must(testMap(nil)), queues)
 	var cards []string
 	for dim, name := range m.All() {
 		if card, is := cardOf(m, dim, name); is {
@@ -192,6 +184,9 @@ func (c *Config) namedCards(queues []Queue) []string {
 	}
 	return cards
 }
+
+// resolved returns what was resolved, or a queue that was built, without its notes.
+func resolved[T any](v T, _ []EntryError, err error) T { return testkit.Must(v, err) }
 
 // world is a ledger with short names.
 type world struct {
@@ -213,23 +208,33 @@ func q(m *vectormap.ResourceVectorMap, name, capability string) builtQueue {
 	return queue
 }
 
+// qs are queues of name, capability pairs.
+func qs(m *vectormap.ResourceVectorMap, pairs ...string) (queues []builtQueue) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		queues = append(queues, q(m, pairs[i], pairs[i+1]))
+	}
+	return queues
+}
+
 // newWorld makes a ledger over cards A B C H K V, all discovered, with queues
 // given as name, capability pairs.
 func newWorld(t *testing.T, cfg Config, pairs ...string) *world {
 	t.Helper()
-	m, err := testMap([]string{"A", "B", "C", "H", "K", "V"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var queues []builtQueue
-	for i := 0; i < len(pairs); i += 2 {
-		queues = append(queues, q(m, pairs[i], pairs[i+1]))
-	}
-	l, err := newBuilt(cfg, m, cluster(map[string]string{"n": "A:10 B:10 C:10 H:10 K:10 V:10"}), queues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{t, l}
+	m := testkit.Must(testMap([]string{"A", "B", "C", "H", "K", "V"}))
+	return &world{t, testkit.Must(newBuilt(cfg, m, cluster(map[string]string{"n": "A:10 B:10 C:10 H:10 K:10 V:10"}), qs(m, pairs...)))}
+}
+
+// worldFrom makes a ledger as its users do.
+func worldFrom(t *testing.T, cfg Config, catalog Catalog, queues ...Queue) *world {
+	t.Helper()
+	return &world{t, testkit.Must(New(cfg, catalog, queues))}
+}
+
+// replace sets queues that can't be refused.
+func (w *world) replace(queues ...builtQueue) (orphans []string) {
+	w.Helper()
+	orphans, _, err := w.setBuilt(queues, nil)
+	return testkit.Must(orphans, err)
 }
 
 // task makes a request: "cpu:1 A|B:1".

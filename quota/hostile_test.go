@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -24,14 +25,8 @@ const notUTF8 = "a\xff"
 func TestForeignRequests(t *testing.T) {
 	w, other := newWorld(t, Config{}, "q", "A:4"), newWorld(t, Config{}, "q", "A:4")
 	resolve := func(l *Ledger) (*JobRequest, *TaskRequest) {
-		job, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Min: &Min{Items: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		task, _, err := l.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := resolved(l.ResolveJob(Job{ID: "j", Queue: "q", Min: &Min{Items: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}}))
+		task := resolved(l.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A"}, Milli: 1000}}}))
 		return job, task
 	}
 	job, task := resolve(other.Ledger)
@@ -105,15 +100,10 @@ func TestNamesAreUTF8(t *testing.T) {
 
 	// Any other name comes back.
 	strange := "<\"\\\u2028\x00é\U0001F642>"
-	if _, _, err := w.setBuilt([]builtQueue{q(w.m, strange, "A:4"), {Name: "s", State: "other"}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(q(w.m, strange, "A:4"), builtQueue{Name: "s", State: "other"})
 	w.want(w.reserve(strange+"j", strange, "A:2"), "yes")
 	w.want(w.commit(strange+"1", strange+"j", strange, "A:1"), "A")
-	again, err := Restore(w.cfg, w.source.catalog, w.Snapshot())
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(Restore(w.cfg, w.source.catalog, w.Snapshot()))
 	w.want(string(again.Snapshot()), string(w.Snapshot()))
 	if !known(again.Release(strange + "1")) {
 		t.Error("the task isn't there")
@@ -133,9 +123,7 @@ func TestAlternativesAreForgotten(t *testing.T) {
 		rng.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
 		key := strings.Join(names, "|")
 		keys[key] = true
-		if _, _, err := w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{key}, Milli: 1000}}}); err != nil {
-			t.Fatal(err)
-		}
+		resolved(w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{key}, Milli: 1000}}}))
 		if len(keys)%50 == 0 {
 			runtime.GC()
 		}
@@ -158,9 +146,7 @@ func TestDeclareKeepsTheCatalog(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	small, large := cluster(map[string]string{"n": "A:1"}), cluster(map[string]string{"n": "A:1", "m": "A:1"})
 	for range 200 {
-		if _, err := w.SetCatalog(small); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.SetCatalog(small))
 		var both sync.WaitGroup
 		both.Go(func() { _, _ = w.Declare([]device.Card{{Name: "B"}}) })
 		both.Go(func() { _, _ = w.SetCatalog(large) })
@@ -202,10 +188,7 @@ func TestHostileLoad(t *testing.T) {
 			}
 		}
 		text := w.Snapshot()
-		l, err := Restore(cfg, w.source.catalog, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(Restore(cfg, w.source.catalog, text))
 		if string(l.Snapshot()) != string(text) {
 			t.Error("restored otherwise")
 		}
@@ -279,14 +262,7 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 			w.Enqueueable(&a, job())
 			w.Expire(a.Seq / 2)
 		case 16:
-			pairs := h.trees[rng.IntN(len(h.trees))]
-			var queues []builtQueue
-			for i := 0; i < len(pairs); i += 2 {
-				queues = append(queues, q(w.m, pairs[i], pairs[i+1]))
-			}
-			if _, _, err := w.setBuilt(queues, nil); err != nil {
-				w.Error(err)
-			}
+			w.replace(qs(w.m, h.trees[rng.IntN(len(h.trees))]...)...)
 		case 17:
 			if _, err := w.SetCatalog(h.catalogs[rng.IntN(len(h.catalogs))]); err != nil {
 				w.Error(err)
@@ -357,7 +333,7 @@ func (h *hostile) reconcile(rng *rand.Rand) {
 
 // TestQuestionsDoNotAllocate has all kinds of requests and answers.
 func TestQuestionsDoNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("sync.Pool forgets at random then")
 	}
 	for _, cfg := range []Config{{}, anyMix} {
@@ -405,10 +381,7 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 // eight pods with a card each.
 func TestAPISection(t *testing.T) {
 	const a100, h100, share = "NVIDIA-A100-80GB", "NVIDIA-H100-80GB", "NVIDIA-A100-80GB/mps-80g*1/8"
-	m, err := testMap([]string{a100, h100, share})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{a100, h100, share}))
 	cfg := Config{}
 	queue, faults, err := cfg.buildQueue(m, Queue{
 		Name: "queue-a", Annotations: quotaOf(fmt.Sprintf(`{%q:10,%q:5,%q:16}`, a100, h100, share)),
@@ -435,20 +408,14 @@ func TestAPISection(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c.got, want)
 		}
 	}
-	l, err := newBuilt(cfg, m, cluster(map[string]string{"n": a100 + ":16"}), []builtQueue{queue})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(newBuilt(cfg, m, cluster(map[string]string{"n": a100 + ":16"}), []builtQueue{queue}))
 	w := world{t, l}
 	job := func(id string) *JobRequest {
 		var tasks []Task
 		for i := range 8 {
 			tasks = append(tasks, Task{ID: fmt.Sprint(id, i), Job: id, Queue: "queue-a", Pod: podOf(a100, "gpu:1")})
 		}
-		r, _, err := w.ResolveJob(Job{ID: id, Queue: "queue-a", Annotations: asks(fmt.Sprintf(`{%q:8}`, a100)), Tasks: tasks})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := resolved(w.ResolveJob(Job{ID: id, Queue: "queue-a", Annotations: asks(fmt.Sprintf(`{%q:8}`, a100)), Tasks: tasks}))
 		return r
 	}
 	first := job("j")

@@ -139,9 +139,7 @@ func TestRefusalDetails(t *testing.T) {
 		t.Errorf("%+v", a.Refusal)
 	}
 	w.reserve("j", "q", "A:1")
-	if _, _, err := w.setBuilt(nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace()
 	w.Allocatable(&a, w.task("t", "j", "q", "A:1"))
 	if a.Refusal.Reason != ReasonQueueNotOpen || a.Refusal.Detail != queueRemoved {
 		t.Errorf("%+v", a.Refusal)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 var updateJSON = flag.Bool("update-json", false, "rewrite testdata/answers.txt")
@@ -38,17 +39,11 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	resolve := func(id, queue, cards, min string) *JobRequest {
-		job, _, err := l.ResolveJob(Job{ID: id, Queue: queue, Annotations: map[string]string{RequestAnnotation: cards}, MinResources: resourceList(min)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := resolved(l.ResolveJob(Job{ID: id, Queue: queue, Annotations: map[string]string{RequestAnnotation: cards}, MinResources: resourceList(min)}))
 		return job
 	}
 	reserve := func(job *JobRequest) Answer {
-		a, err := l.Reserve(job)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(l.Reserve(job))
 		return a
 	}
 	question := func(job *JobRequest) (a Answer) {
@@ -57,10 +52,7 @@ func TestJSON(t *testing.T) {
 	}
 	var all bytes.Buffer
 	write := func(what string, v any) {
-		text, err := json.MarshalIndent(v, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(json.MarshalIndent(v, "", "  "))
 		all.WriteString("# " + what + "\n" + string(text) + "\n")
 		// A client in Go reads it into the same types.
 		back := reflect.New(reflect.TypeOf(v))
@@ -87,9 +79,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("Fits", fits)
-	if _, err := l.Declare([]device.Card{{Name: "A100"}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(l.Declare([]device.Card{{Name: "A100"}}))
 	task, _, err := l.ResolveTask(Task{ID: "train-0", Job: "train", Queue: "vision", Cards: []Item{{Alternatives: []string{"A100"}, Milli: 1000}}, Request: resourceList("cpu:2")})
 	if err != nil {
 		t.Fatal(err)
@@ -119,9 +109,7 @@ func TestJSON(t *testing.T) {
 
 	const golden = "testdata/answers.txt"
 	if *updateJSON {
-		if err := os.WriteFile(golden, all.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.WriteFile(golden, all.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {

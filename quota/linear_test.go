@@ -65,17 +65,14 @@ func TestLinearizable(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			goroutines, operations := 8, 400
-			if raceEnabled {
+			if testkit.RaceEnabled {
 				operations = 150
 			}
 			r := &run{}
 			m := newModel(t, seed, histogram{})
 			cfg := m.g.cfg
 			cfg.OnEvent = func(Event) {} // the model's is for one goroutine
-			l, err := newBuilt(cfg, m.m, m.l.source.catalog, m.specs())
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := testkit.Must(newBuilt(cfg, m.m, m.l.source.catalog, m.specs()))
 			r.l = l
 			golden := m.g.clone()
 			var handles []*TaskRequest // shared by all
@@ -233,10 +230,7 @@ func (r *run) operate(m *model, task *goldRequest, handle *TaskRequest) {
 		seq, was := r.l.ReleaseJob(job)
 		known("ReleaseJob", seq, was, func(g *golden) bool { return g.releaseJob(job) })
 	default:
-		then, err := Restore(r.l.cfg, r.l.source.catalog, r.l.Snapshot())
-		if err != nil {
-			panic(err)
-		}
+		then := testkit.Must(Restore(r.l.cfg, r.l.source.catalog, r.l.Snapshot()))
 		op.what, op.seq, op.got, op.again = "Snapshot", then.seq, stateOf(then), (*golden).state
 	}
 	op.high = r.now()
@@ -379,8 +373,6 @@ func (r *run) replay(t *testing.T, g *golden) {
 	if diff := difference(stateOf(r.l), g.state()); diff != "" {
 		t.Fatalf("state%s", diff)
 	}
-	if found := r.l.Check(); found != nil {
-		t.Fatal(found)
-	}
+	testkit.Check(r.l.Check())
 	t.Logf("%d changes, %d questions and refusals", total, made)
 }

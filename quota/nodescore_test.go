@@ -5,10 +5,7 @@ import "testing"
 // score is the score of a node for a pod.
 func (w *world) score(cards, limits, node string) float64 {
 	w.Helper()
-	r, _, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf(cards, limits)})
-	if err != nil {
-		w.Fatal(err)
-	}
+	r := resolved(w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf(cards, limits)}))
 	return w.NodeScore(r, node)
 }
 

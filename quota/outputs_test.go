@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/transform"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -33,10 +34,7 @@ func compiled(t testing.TB, text string) *transform.Transformation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := transform.Compile(cfg, transform.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testkit.Must(transform.Compile(cfg, transform.Options{}))
 	return made
 }
 
@@ -81,10 +79,7 @@ func poolOf(t testing.TB, cfg Config, specs ...Queue) *pool {
 	}
 	cfg.MissingUnlimited = true
 	cfg.Outputs = []corev1.ResourceName{credits, accelerator}
-	l, err := New(cfg, cluster(map[string]string{"n": "A:4"}), specs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(New(cfg, cluster(map[string]string{"n": "A:4"}), specs))
 	return &pool{t, l, cfg}
 }
 
@@ -98,19 +93,13 @@ func (p *pool) job(id, queue, each string, n int) *JobRequest {
 	for range n {
 		tasks = append(tasks, Task{ID: "x", Job: id, Queue: queue, Pod: podOfRequests(each)})
 	}
-	r, _, err := p.ResolveJob(Job{ID: id, Queue: queue, Tasks: tasks})
-	if err != nil {
-		p.Fatal(err)
-	}
+	r := resolved(p.ResolveJob(Job{ID: id, Queue: queue, Tasks: tasks}))
 	return r
 }
 
 func (p *pool) task(id, job, queue, requests string) *TaskRequest {
 	p.Helper()
-	r, _, err := p.ResolveTask(Task{ID: id, Job: job, Queue: queue, Pod: podOfRequests(requests)})
-	if err != nil {
-		p.Fatal(err)
-	}
+	r := resolved(p.ResolveTask(Task{ID: id, Job: job, Queue: queue, Pod: podOfRequests(requests)}))
 	return r
 }
 
@@ -181,10 +170,7 @@ func TestOutputsStory(t *testing.T) {
 
 	// A restored ledger gives the same answers.
 	for range 2 {
-		l, err := Restore(p.cfg, cluster(map[string]string{"n": "A:4"}), data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(Restore(p.cfg, cluster(map[string]string{"n": "A:4"}), data))
 		if again := l.Snapshot(); !bytes.Equal(again, data) {
 			t.Errorf("restored %s\nof %s", again, data)
 		}
@@ -267,10 +253,7 @@ func TestOutputsInvalid(t *testing.T) {
 	p := poolOf(t, Config{Transformation: compiled(t, demands)}, queueOfCredits("q", "10"))
 	pod := podOfRequests("nvidia.com/gpu:1")
 	pod.Annotations = map[string]string{NameAnnotation: "A"}
-	r, _, err := p.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := resolved(p.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod}))
 	p.want(r.Invalid(), "") // the quota of the card is one of the resource that carries it
 	p = poolOf(t, Config{}, queueOfCredits("q", "10"))
 	for _, c := range []struct {
@@ -292,10 +275,7 @@ func TestOutputsInvalid(t *testing.T) {
 		{Job{Tasks: slices.Repeat([]Task{{Request: amountsOf("t4:9007199254740991")}}, 4096)}, "the sum of the job's kueue.x-k8s.io/credits is 2^53 units or more: want less"},
 	} {
 		c.job.ID, c.job.Queue = "j", "q"
-		r, _, err := p.ResolveJob(c.job)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := resolved(p.ResolveJob(c.job))
 		p.want(r.Invalid(), c.want)
 	}
 	for _, c := range []struct {
@@ -329,10 +309,7 @@ func TestOutputsInvalid(t *testing.T) {
 // TestOutputsQueues: limits in outputs, and what isn't one.
 func TestOutputsQueues(t *testing.T) {
 	var cfg Config
-	m, err := testMap([]string{"A"}, credits, accelerator, credits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{"A"}, credits, accelerator, credits))
 	q, faults, err := cfg.buildQueue(m, Queue{Name: "q", Capability: amountsOf("credits:2500m example.com/accelerator-memory:0 nvidia.com/t4:1"), Guarantee: amountsOf("credits:1"), Deserved: amountsOf("credits:2")})
 	if err != nil {
 		t.Fatal(err)
@@ -378,10 +355,7 @@ func TestOutputsBesideCards(t *testing.T) {
 	pod.Spec.Containers[0].Resources.Limits = amountsOf("nvidia.com/gpu:1")
 	pod.ObjectMeta = metav1.ObjectMeta{Annotations: map[string]string{NameAnnotation: "A"}}
 	commit := func(id string) string {
-		r, _, err := p.ResolveTask(Task{ID: id, Job: "j", Queue: "q", Pod: pod})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := resolved(p.ResolveTask(Task{ID: id, Job: "j", Queue: "q", Pod: pod}))
 		a, err := p.CommitOn(r, "n")
 		if a.OK {
 			return fmt.Sprint(r.Need(), a.Charged, len(a.Options))
@@ -400,27 +374,18 @@ func TestOutputsBesideCards(t *testing.T) {
 		{ID: "2", Job: "j", Queue: "q", Pod: pod, Node: "n"},
 		{ID: "2", Job: "j", Queue: "q", Pod: podOfRequests("cpu:1"), Node: "n"},
 	} {
-		r, _, err := p.ResolveTask(bound)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := resolved(p.ResolveTask(bound))
 		p.want(r.Invalid(), "")
 		p.want(answered(p.Commit(r)), "yes")
 		p.Release("2")
 	}
-	elsewhere, _, err := p.ResolveTask(Task{ID: "2", Job: "j", Queue: "q", Pod: pod, Node: "m"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	elsewhere := resolved(p.ResolveTask(Task{ID: "2", Job: "j", Queue: "q", Pod: pod, Node: "m"}))
 	p.want(elsewhere.Invalid(), `node "m" has none of A: it has no cards, or isn't known`)
 	p.want(commit("2"), "{1000 0 [{[A] 1000 1000}] map[kueue.x-k8s.io/credits:4]} [A] 1")
 	p.want(p.commit("4", "j", "q", "cpu:2"), `queue "q": insufficient quota of cpu: requested 2 cores, room for 1 core of 3 cores, the total would be 4 cores`)
 
 	// An output that is named as a card is not that card.
-	m, err := testMap([]string{string(credits)}, credits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{string(credits)}, credits))
 	card, _ := cardIndex(m, string(credits))
 	output, _ := outputIndex(m, credits)
 	if card == output {
@@ -431,15 +396,9 @@ func TestOutputsBesideCards(t *testing.T) {
 // TestOutputsQuestions: gangs, copies and explanations know outputs.
 func TestOutputsQuestions(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
-	fits, err := p.JobCopies(p.job("j", "q", "a100:1", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fits := testkit.Must(p.JobCopies(p.job("j", "q", "a100:1", 1)))
 	p.want(fmt.Sprint(fits.Copies, fits.Room[2:], fits.Next.Refusal.Message()), `2 [{0 kueue.x-k8s.io/credits  10 q 10}]queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 4, room for 2 of 10, the total would be 12; part of the limit is held for other jobs, or for other items of this one`)
-	fits, err = p.TaskCopies(p.task("t", "j", "q", "t4:3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fits = testkit.Must(p.TaskCopies(p.task("t", "j", "q", "t4:3")))
 	p.want(fmt.Sprint(fits.Copies, len(fits.Room), fits.Next.Refusal.Room), "3 3 1")
 
 	gang := func(n int) (tasks []*TaskRequest) {
@@ -460,10 +419,7 @@ func TestOutputsQuestions(t *testing.T) {
 		parts += fmt.Sprint(one.Results[0].Terms[0].Input, "; ")
 	}
 	p.want(parts, "nvidia.com/a100; nvidia.com/a100; ")
-	mixed, _, err := p.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{{Request: amountsOf("a100:1")}, {Request: amountsOf("t4:1")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mixed := resolved(p.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{{Request: amountsOf("a100:1")}, {Request: amountsOf("t4:1")}}}))
 	for one := range mixed.Explain() { // one who looks at the first only
 		p.want(string(one.Results[0].Terms[0].Input), "nvidia.com/a100")
 		break
@@ -475,10 +431,7 @@ func TestOutputsOptions(t *testing.T) {
 	var events []Event
 	cfg := Config{OnEvent: func(e Event) { events = append(events, e) }}
 	p := poolOf(t, cfg, Queue{Name: "q", Cards: map[string]int64{"A": 2}, Capability: amountsOf("credits:3")})
-	task, _, err := p.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A"}, Milli: 500}}, Request: amountsOf("a100:1")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := resolved(p.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A"}, Milli: 500}}, Request: amountsOf("a100:1")}))
 	var a Answer
 	p.AllocatableOn(&a, task, "n")
 	p.want(fmt.Sprint(a.Options, a.Refusal.Resource), "[{0 A  2000 q 2000}]kueue.x-k8s.io/credits")
@@ -546,9 +499,7 @@ func TestOutputsBound(t *testing.T) {
 			{ID: "0", Pod: podOfRequests("t4:1"), Phase: TaskSucceeded},
 			{ID: "1", Pod: podOfRequests("a100:1"), Phase: TaskPending},
 		}}
-		if _, err := p.Reconcile(View{Jobs: []Job{job}}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(p.Reconcile(View{Jobs: []Job{job}}))
 		p.want(p.usage("q"), fmt.Sprintf("0/%d/0", min(given, 4)))
 	}
 }
@@ -562,36 +513,19 @@ func TestOutputsManyItems(t *testing.T) {
 		name := fmt.Sprintf("X%02d", i)
 		cards, known, capability[name] = append(cards, name), append(known, device.Card{Name: name}), 2
 	}
-	m, err := testMap(cards, credits, accelerator)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap(cards, credits, accelerator))
 	cfg := Config{MissingUnlimited: true, Transformation: compiled(t, "transformations: [{input: nvidia.com/a100, outputs: {kueue.x-k8s.io/credits: 4, example.com/accelerator-memory: 7}}]")}
-	q, _, err := cfg.buildQueue(m, Queue{Name: "q", Cards: capability})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := newBuilt(cfg, m, nil, []builtQueue{q})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Declare(known); err != nil {
-		t.Fatal(err)
-	}
+	q := resolved(cfg.buildQueue(m, Queue{Name: "q", Cards: capability}))
+	l := testkit.Must(newBuilt(cfg, m, nil, []builtQueue{q}))
+	testkit.Must(l.Declare(known))
 	p := &pool{t, l, cfg}
 	job := Job{ID: "j", Queue: "q"}
 	for i, card := range cards {
 		job.Tasks = append(job.Tasks, Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: podOfRequests("a100:1"), Cards: []Item{{Alternatives: []string{card}, Milli: 1000}}})
 	}
-	r, _, err := p.ResolveJob(job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := resolved(p.ResolveJob(job))
 	p.want(answered(p.Reserve(r)), "yes")
-	task, _, err := p.ResolveTask(job.Tasks[maxJobItems-1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := resolved(p.ResolveTask(job.Tasks[maxJobItems-1]))
 	p.want(answered(p.Commit(task)), "yes")
 	p.want(p.usage("q"), "4/252/0")
 	again, err := Restore(l.cfg, nil, p.Snapshot())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -118,9 +119,7 @@ func FuzzReadQueues(f *testing.F) {
 			t.Fatalf("%v, and Validate says %v", err, errs)
 		}
 		if err == nil {
-			if err := l.Check(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(l.Check())
 		}
 	})
 }

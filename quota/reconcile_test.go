@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -48,10 +49,7 @@ func viewOf(lines ...string) (v View) {
 		phase, members, _ := strings.Cut(words[1], "/")
 		j.Phase = Phase(phase)
 		if members != "" {
-			n, err := strconv.Atoi(members)
-			if err != nil {
-				panic(err)
-			}
+			n := testkit.Must(strconv.Atoi(members))
 			j.MinMember = int32(n)
 		}
 		var plain, cards []string
@@ -107,10 +105,7 @@ func (w *world) reconcile(lines ...string) string {
 	}
 	for _, l := range []*Ledger{w.again().Ledger, w.Ledger} {
 		before := string(l.Snapshot())
-		again, err := l.Reconcile(viewOf(lines...))
-		if err != nil {
-			w.Fatal(err)
-		}
+		again := testkit.Must(l.Reconcile(viewOf(lines...)))
 		if after := string(l.Snapshot()); after != before || again.Changed || again.Seq != rep.Seq {
 			w.Errorf("the same view again: %+v\n%s\n%s", again, before, after)
 		}
@@ -281,18 +276,13 @@ func TestReconcileCardOrder(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4 B:4")
 	ab := Item{Alternatives: []string{"A", "B"}, Milli: 1000}
 	task := Task{ID: "t", Job: "j", Queue: "q", Request: corev1.ResourceList{}, Cards: []Item{ab}, Phase: TaskAllocated}
-	req, _, err := w.ResolveTask(task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := resolved(w.ResolveTask(task))
 	if a, err := w.Commit(req, "B"); say(a, err) != "yes" {
 		t.Fatal(say(a, err))
 	}
 	task.Node, task.Cards = "gone", []Item{{Alternatives: []string{"K"}, Milli: 2000}, ab}
 	for range 2 {
-		if _, err := w.Reconcile(View{Tasks: []Task{task}}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Reconcile(View{Tasks: []Task{task}}))
 		if a, b := w.state("q", "A"), w.state("q", "B"); a != "0/0/0" || b != "1000/0/0" {
 			t.Errorf("A %s, B %s", a, b)
 		}
@@ -513,9 +503,7 @@ func TestReconcileEvents(t *testing.T) {
 		{"k@q; 4 Pending A:1", "[3 Released j/ map[A:2000] 3 Reconciled / map[]]"},
 	} {
 		events = nil
-		if _, err := w.Reconcile(viewOf(c.view)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Reconcile(viewOf(c.view)))
 		w.want(fmt.Sprint(events), c.want)
 	}
 }
@@ -559,10 +547,7 @@ func TestUnseenByAge(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	report := func() Report {
 		t.Helper()
-		rep, err := w.Reconcile(View{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rep := testkit.Must(w.Reconcile(View{}))
 		return rep
 	}
 	w.reserve("old", "q", "A:1")
@@ -592,9 +577,7 @@ func TestReconcilePods(t *testing.T) {
 		pod("bound", "n", corev1.PodPending), pod("runs", "n", corev1.PodRunning),
 		pod("waits", "", corev1.PodPending), pod("ended", "n", corev1.PodSucceeded),
 	}}
-	if _, err := w.Reconcile(view); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Reconcile(view))
 	if j, _ := w.Job("j"); !slices.Equal(j.Tasks, []string{"bound", "runs"}) {
 		t.Errorf("charged %v", j.Tasks)
 	}
@@ -614,9 +597,7 @@ func TestReconcileUnknownValues(t *testing.T) {
 		w.want(w.reserve("j", "q", "A:3"), "yes")
 		v := viewOf("j@q Inqueue A:3; t Running@a A:1")
 		v.Jobs[0].Phase, v.Jobs[0].Tasks[0].Phase = c.phase, c.status
-		if _, err := w.Reconcile(v); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Reconcile(v))
 		w.want(w.state("q", "A"), "1000/0/0")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // Tasks that are rolled back together, in any order, leave what they do one after the
@@ -98,9 +100,7 @@ func BenchmarkRollbackOne(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				rollBack(b, l, tasks[i*7919%n])
 			}
-			if err := l.Check(); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Check(l.Check())
 		})
 	}
 }

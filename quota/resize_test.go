@@ -3,6 +3,7 @@ package quota
 import (
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -46,10 +47,7 @@ func TestResizedInPlace(t *testing.T) {
 		if status, _ := w.Queue("q"); err != nil || len(rep.Failed) > 0 || status.CPU.Allocated != c.want {
 			t.Errorf("%s: %d is charged, %v, %v", c.what, status.CPU.Allocated, rep.Failed, err)
 		}
-		other, _, err := w.ResolveTask(Task{ID: "other", Job: "other", Queue: "q", Pod: podOf("", "cpu:6")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := resolved(w.ResolveTask(Task{ID: "other", Job: "other", Queue: "q", Pod: podOf("", "cpu:6")}))
 		if got := say(w.Commit(other)); got != c.other {
 			t.Errorf("%s: another pod: %s, want %s", c.what, got, c.other)
 		}
@@ -91,19 +89,13 @@ func TestPodsAreCounted(t *testing.T) {
 		{"as a multiplier", times, credits, 6, 3},
 	} {
 		cfg := Config{Transformation: compiled(t, c.rules), MissingUnlimited: true}
-		m, err := testMap(nil, c.output)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(testMap(nil, c.output))
 		spec := Queue{Name: "q", Capability: corev1.ResourceList{c.output: *resource.NewQuantity(c.limit, resource.DecimalSI)}}
 		queue, faults, err := cfg.buildQueue(m, spec)
 		if err != nil || len(faults) > 0 {
 			t.Fatal(err, faults)
 		}
-		l, err := newBuilt(cfg, m, nil, []builtQueue{queue})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(newBuilt(cfg, m, nil, []builtQueue{queue}))
 		p := &pool{t, l, cfg}
 		if need := p.job("j", "q", "cpu:1", 3).Need(); need.Outputs[c.output] != 3*c.each {
 			t.Errorf("%s: three pods need %v", c.what, need.Outputs)
@@ -118,10 +110,7 @@ func TestPodsAreCounted(t *testing.T) {
 		}
 	}
 	// Without either a limit of pods is none, and noted.
-	m, err := testMap(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap(nil))
 	if _, notes, err := new(Config).buildQueue(m, Queue{Name: "q", Capability: resourceList("pods:2")}); err != nil || codes(notes) != "pods IgnoredResource" {
 		t.Error(codes(notes), err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -143,7 +144,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		"a": "A100:8 M@nvidia.com/mig-1g.5gb:7 X:1 Y:1", "h": "H100:8", "both": "A100:4 H100:4 X@nvidia.com/other:1 Z@nvidia.com/other:2",
 	}, "q", [...]string{"cpu:inf mem:3 A100:1 H100:2 M:1 X:1 Y:1", "cpu:inf mem:inf A100:9007199254 H100:9007199254 M:50 X:50 Y:50 Z:50 Quoted:3"}[options>>5%2])
 	if options>>6%2 == 1 { // the queue is also limited in an output
-		wide := must(testMap(sorted(w.dims), credits))
+		wide := testkit.Must(testMap(sorted(w.dims), credits))
 		spec := w.queues["q"].spec
 		capability := wide.NewVector()
 		for dim, name := range w.m.All() {
@@ -153,7 +154,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		at, _ := outputIndex(wide, credits)
 		capability[at], spec.Capability, spec.Guarantee, spec.Deserved = 1000, capability, nil, nil
 		cfg.Transformation = compiled(t, "transformations: [{input: nvidia.com/gpu, multiplyBy: pods, outputs: {kueue.x-k8s.io/credits: 2}}, {input: cpu, strategy: Replace, outputs: {kueue.x-k8s.io/credits: -1}}]\nquotaCheckStrategy: "+[]string{"IgnoreUndeclared", "BlockUndeclared"}[options>>7])
-		w.Ledger = must(newBuilt(cfg, wide, w.source.catalog, []builtQueue{spec}))
+		w.Ledger = testkit.Must(newBuilt(cfg, wide, w.source.catalog, []builtQueue{spec}))
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	job := Job{
@@ -171,9 +172,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 	if err != nil {
 		t.Fatalf("no error comes of objects: %v", err)
 	}
-	if err := sound(r.Need(), r.Invalid(), false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(sound(r.Need(), r.Invalid(), false))
 	again, notes2, _ := w.ResolveJob(job)
 	if !reflect.DeepEqual(r.min.Items, again.min.Items) || !reflect.DeepEqual(notes, notes2) || r.invalid != again.invalid {
 		t.Fatalf("%v, then %v", r, again)
@@ -185,9 +184,7 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		if err != nil {
 			t.Fatalf("no error comes of objects: %v", err)
 		}
-		if err := sound(r.Need(), r.Invalid(), true); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(sound(r.Need(), r.Invalid(), true))
 		a, err := w.Commit(r)
 		outcomes = append(outcomes, outcome(t, "task", r.invalid, a, err))
 		if s := w.NodeScore(r, "both"); s < 0 || s > 100 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -58,19 +59,8 @@ func fleet(t *testing.T, cfg Config, pairs ...string) *world {
 func worldOf(t *testing.T, cfg Config, nodes map[string]string, pairs ...string) *world {
 	t.Helper()
 	found := cluster(nodes)
-	m, err := testMap(append([]string{"Quoted"}, found.Cards()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var queues []builtQueue
-	for i := 0; i < len(pairs); i += 2 {
-		queues = append(queues, q(m, pairs[i], pairs[i+1]))
-	}
-	l, err := newBuilt(cfg, m, found, queues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{t, l}
+	m := testkit.Must(testMap(append([]string{"Quoted"}, found.Cards()...)))
+	return &world{t, testkit.Must(newBuilt(cfg, m, found, qs(m, pairs...)))}
 }
 
 // text writes a need as "2000/1024 A100:2000 A|B:4000/2000".
@@ -270,9 +260,7 @@ func TestResolveTaskClaims(t *testing.T) {
 		for _, entry := range strings.Fields(text) {
 			name, count, _ := strings.Cut(entry, ":")
 			n := int64(0)
-			if _, err := fmt.Sscan(count, &n); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(fmt.Sscan(count, &n))
 			list = append(list, Item{Alternatives: strings.Split(name, "|"), Milli: 1000 * n})
 		}
 		return list
@@ -304,9 +292,7 @@ func TestResolveTaskClaims(t *testing.T) {
 	}
 	// A card that no resource carries can only be claimed.
 	w := fleet(t, Config{})
-	if _, err := w.Declare([]device.Card{{Name: "Quoted"}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Declare([]device.Card{{Name: "Quoted"}}))
 	need, notes := w.sayTask(Task{Pod: podOf("Quoted", "gpu:1")})
 	w.want(need+" "+notes, `invalid: volcano.sh/card.name: card "Quoted": no resource carries this card: a pod gets it by a claim, and the task's Cards list it Quoted NoResourceForCard`)
 	need, _ = w.sayTask(Task{Cards: cards("Quoted:2")})
@@ -463,16 +449,12 @@ func TestAllocatableOn(t *testing.T) {
 		t.Error("refused")
 	}
 	// The nodes of a new catalog count at once.
-	if _, err := w.SetCatalog(cluster(map[string]string{"h": "A100:1"})); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.SetCatalog(cluster(map[string]string{"h": "A100:1"})))
 	if w.AllocatableOn(&a, r, "h") {
 		t.Error("the node has no H100 any more")
 	}
 	bare := worldOf(t, Config{}, nil, "q", "Quoted:1")
-	if _, err := bare.SetCatalog(nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(bare.SetCatalog(nil))
 	bare.want(bare.allocatable(podOf("", "gpu:1"), "h"), "")
 }
 
@@ -680,10 +662,7 @@ func TestUnlimitedCPUMemory(t *testing.T) {
 		return say(a, nil)
 	}
 	run := func(w *world, id, cards, limits string) {
-		r, _, err := w.ResolveTask(Task{ID: id, Job: "running", Queue: "q", Pod: podOf(cards, limits)})
-		if err != nil {
-			w.Fatal(err)
-		}
+		r := resolved(w.ResolveTask(Task{ID: id, Job: "running", Queue: "q", Pod: podOf(cards, limits)}))
 		w.want(say(w.Commit(r)), "yes")
 	}
 	for _, cfg := range []Config{{}, flag} {
@@ -868,10 +847,7 @@ func TestPartsOfCards(t *testing.T) {
 		w.want(say(w.Reserve(job)), "repeat")
 		w = w.again()
 		for _, c := range []struct{ id, want string }{{"1", "1500/1500/0"}, {"2", "3000/0/0"}} {
-			task, _, err := w.ResolveTask(half(c.id))
-			if err != nil {
-				t.Fatal(err)
-			}
+			task := resolved(w.ResolveTask(half(c.id)))
 			a, err := w.Commit(task)
 			w.want(say(a, err), "yes")
 			w.want(w.state("q", "A"), c.want)

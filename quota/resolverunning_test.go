@@ -3,6 +3,8 @@ package quota
 import (
 	"fmt"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 func TestResolveRunning(t *testing.T) {
@@ -53,9 +55,7 @@ func TestResolveRunning(t *testing.T) {
 	if _, _, err := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Cards: []Item{{Alternatives: []string{"A100"}, Milli: -1000}}}); err == nil {
 		t.Error("negative")
 	}
-	if _, err := w.SetCatalog(nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.SetCatalog(nil))
 	r, _, _ := w.resolveRunning(&Task{ID: "t", Job: "j", Queue: "q", Node: "a", Pod: podOf("A100", "gpu:1")})
 	if len(r.cards) != 1 || r.cards[0] != -1 {
 		t.Error(r.cards)

@@ -6,21 +6,16 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // sites is a world of nodes with A, whose queue q may use 32 and is guaranteed 8.
 func sites(t *testing.T, nodes map[string]string) *world {
 	t.Helper()
-	m, err := testMap([]string{"A", "B"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{"A", "B"}))
 	queue := q(m, "q", "A:32 B:32")
 	queue.Guarantee, _ = vectorOf(m, "A:8")
-	l, err := newBuilt(Config{EnforceGuarantee: true}, m, cluster(nodes), []builtQueue{queue, q(m, "other", "A:32")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(newBuilt(Config{EnforceGuarantee: true}, m, cluster(nodes), []builtQueue{queue, q(m, "other", "A:32")}))
 	return &world{t, l}
 }
 
@@ -39,17 +34,13 @@ func (w *world) fill(node string, n int, runs bool) {
 		}
 	}
 	if runs {
-		if _, err := w.Reconcile(View{Partial: true, Tasks: tasks}); err != nil {
-			w.Fatal(err)
-		}
+		testkit.Must(w.Reconcile(View{Partial: true, Tasks: tasks}))
 	}
 }
 
 func (w *world) catalog(nodes map[string]string) {
 	w.Helper()
-	if _, err := w.SetCatalog(cluster(nodes)); err != nil {
-		w.Fatal(err)
-	}
+	testkit.Must(w.SetCatalog(cluster(nodes)))
 }
 
 // limit is the limit of q in A.
@@ -68,10 +59,7 @@ func TestDeadDevice(t *testing.T) {
 		w.want(w.probe("q", "A:16"), "yes")
 		w.want(w.probe("q", "A:17"), "Scalar 16000 of 32000 at q")
 		w.want(w.probe("other", "A:25"), "Scalar 24000 of 24000 at other") // of 32, less the guarantee
-		restored, err := Restore(w.cfg, cluster(one), w.Snapshot())
-		if err != nil {
-			t.Fatal(err)
-		}
+		restored := testkit.Must(Restore(w.cfg, cluster(one), w.Snapshot()))
 		(&world{t, restored}).want((&world{t, restored}).probe("q", "A:16"), "yes")
 
 		// The pod ends, and with it the device.
@@ -106,10 +94,7 @@ func TestNoCommitMakesRoom(t *testing.T) {
 	w := sites(t, map[string]string{"a": "A:4", "b": "A:4"})
 	n := 0
 	for ; n < 40; n++ {
-		a, err := w.CommitOn(w.task(fmt.Sprint(n), "j", "q", "A:1"), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(w.CommitOn(w.task(fmt.Sprint(n), "j", "q", "A:1"), "a"))
 		if !a.OK {
 			break
 		}
@@ -129,10 +114,7 @@ func TestSiteOfTask(t *testing.T) {
 	dead := map[string]string{"b": "A:10 B:10"}
 	card := []Item{{Alternatives: []string{"A"}, Milli: 10000}}
 	bound := func(w *world) *TaskRequest {
-		task, _, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Node: "a", Cards: card})
-		if err != nil {
-			w.Fatal(err)
-		}
+		task := resolved(w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Node: "a", Cards: card}))
 		return task
 	}
 	for _, c := range []struct {
@@ -177,10 +159,7 @@ func TestSiteOfTask(t *testing.T) {
 
 // TestTotalInRefusal: a limit that nobody wrote says where it comes from, also below a parent.
 func TestTotalInRefusal(t *testing.T) {
-	m, err := testMap([]string{"A", "B"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{"A", "B"}))
 	org, y := q(m, "org", "A:10 B:10"), q(m, "y < org", "A:10")
 	y.Guarantee, _ = vectorOf(m, "A:4")
 	queues := []builtQueue{org, q(m, "x < org", "A:10 B:10"), y}
@@ -196,10 +175,7 @@ func TestTotalInRefusal(t *testing.T) {
 		{"A:8 B:10", "B:11", false, `room for 10 cards of 10 cards, the total would be 11 cards`},
 		{"A:8 B:10", "A|B:20", true, `room for 14 cards of 14 cards, the total would be 20 cards; of some of them the limit is what guarantees leave of the cluster's`},
 	} {
-		l, err := newBuilt(Config{EnforceGuarantee: true, AnyMix: c.anyMix}, m, cluster(map[string]string{"n": c.nodes}), queues)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(newBuilt(Config{EnforceGuarantee: true, AnyMix: c.anyMix}, m, cluster(map[string]string{"n": c.nodes}), queues))
 		var a Answer
 		w := &world{t, l}
 		l.Enqueueable(&a, w.job("j", "x", c.job))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -40,9 +41,7 @@ func storyWorld(t *testing.T) *world {
 	w.commit("t3", "k", "q", "A|B:1")
 	w.commit("t4", "l", "r", "A:1")
 	w.reconcile("m@q; t5 Pending cpu:1 B:1", "l@r; t4 Running@a A:1", "k@q; t3 Running@a A|B:1")
-	if _, _, err := w.setBuilt([]builtQueue{q(w.m, "org", "A:9"), q(w.m, "q < org", "A:4 B:inf cpu:8")}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(qs(w.m, "org", "A:9", "q < org", "A:4 B:inf cpu:8")...)
 	return w
 }
 
@@ -90,9 +89,7 @@ const storySnapshot = `{
 // compact takes the white space out.
 func compact(t testing.TB, text string) string {
 	var out bytes.Buffer
-	if err := json.Compact(&out, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(json.Compact(&out, []byte(text)))
 	return out.String()
 }
 
@@ -104,9 +101,7 @@ func TestSnapshot(t *testing.T) {
 	data := string(w.again().Snapshot())
 	w.want(data, compact(t, storySnapshot))
 	var v any
-	if err := json.Unmarshal([]byte(data), &v); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(json.Unmarshal([]byte(data), &v))
 	sorted, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -133,9 +128,7 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Declare([]device.Card{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(l.Declare([]device.Card{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}))
 	w = (&world{t, l}).again()
 	for _, name := range []string{`"q" & ü`, "d", "all"} {
 		want, _ := l.Queue(name)
@@ -158,9 +151,7 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotLater(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4 B:4")
 	w.commit("t", "j", "q", "A:1")
-	if _, err := w.SetCatalog(cluster(map[string]string{"b": "B:8"})); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.SetCatalog(cluster(map[string]string{"b": "B:8"})))
 	for range 2 { // card A's last node has left: it stays known, and charged
 		if _, ok := w.source.known["A"]; !ok {
 			t.Error("A isn't known any more")
@@ -182,10 +173,7 @@ func TestSnapshotLater(t *testing.T) {
 
 	// More cards, and fewer, in another order.
 	for _, cards := range []string{"A:2 B:1 K:1", "K:1"} {
-		l, err := Restore(w.cfg, cluster(map[string]string{"n": cards}), w.Snapshot())
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(Restore(w.cfg, cluster(map[string]string{"n": cards}), w.Snapshot()))
 		w.want(string(l.Snapshot()), string(w.Snapshot()))
 	}
 
@@ -336,10 +324,7 @@ func TestRestoreOlder(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(file))
 		l, err := Restore(configs[filepath.Base(file)], nil, data)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -354,10 +339,7 @@ func TestRestoreCards(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
 	p.want(p.commit("t", "j", "q", "t4:3"), "yes")
 	data := p.Snapshot()
-	l, err := Restore(p.cfg, cluster(map[string]string{"n": "New:1"}), data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Restore(p.cfg, cluster(map[string]string{"n": "New:1"}), data))
 	for card := range p.dims {
 		if _, ok := l.dims[card]; !ok {
 			t.Errorf("there is no card %s", card)

@@ -48,16 +48,12 @@ func TestSamples(t *testing.T) {
 "y" share 0 reservations 0, C inf 0 0 0 0, H 0 0 0 0 2000`)
 
 	// What isn't 0 is a quota, and an orphan has none.
-	if _, _, err := w.setBuilt([]builtQueue{q(w.m, "x", "A:4")}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(q(w.m, "x", "A:4"))
 	w.waiting = nil
 	w.ReleaseJob("k")
 	w.want(w.sampled(), `"" share 0 reservations 0, UnknownQueue 1
 "x" share 0 reservations 1, A 4000 0 1000 2000 1000, InsufficientCPUQuota 1, InsufficientScalarQuota 2`)
-	if _, _, err := w.setBuilt([]builtQueue{q(w.m, "y", "")}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.replace(q(w.m, "y", ""))
 	w.want(w.sampled(), `"" share 0 reservations 0, UnknownQueue 1
 "x" share 0 reservations 1, A 0 0 1000 2000 1000, InsufficientCPUQuota 1, InsufficientScalarQuota 2
 "y" share 0 reservations 0`)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // TestUpstreamDifferences has the smallest case of each difference from Volcano's
@@ -63,17 +64,11 @@ func TestUpstreamDifferences(t *testing.T) {
 		{"a share", "", Config{}, []Queue{{Name: "q", Capability: list("cpu=8"), Deserved: list("cpu=4")}}, "view a@q Running/1; a0 Running@n1 cpu:2\nshare q", "0.5"},
 	} {
 		t.Run(c.plugin, func(t *testing.T) {
-			m := must(testMap([]string{"A", "B"}))
-			var queues []builtQueue
-			for _, spec := range c.queues {
-				built, _, err := c.cfg.buildQueue(m, spec)
-				queues = append(queues, must(built, err))
-			}
 			nodes := device.Inventory{Nodes: []device.Node{
 				{Name: "n1", CPUMilli: 16_000, Cards: []device.Card{{Name: "A", Resource: "nvidia.com/gpu", Count: 4}}},
 				{Name: "n2", CPUMilli: 16_000, Cards: []device.Card{{Name: "B", Resource: "nvidia.com/gpu", Count: 4}}},
 			}}
-			w := &world{t, must(newBuilt(c.cfg, m, nodes.Catalog(), queues))}
+			w := worldFrom(t, c.cfg, nodes.Catalog(), c.queues...)
 			got := ""
 			for step := range strings.SplitSeq(c.steps, "\n") {
 				got = w.upstream(step)
@@ -103,26 +98,26 @@ func (w *world) upstream(step string) string {
 		job := viewOf(line).Jobs[0]
 		job.Tasks[0].Job, job.Tasks[0].Queue = job.ID, job.Queue
 		r, _, err := w.ResolveTask(job.Tasks[0])
-		return must(r, err), node
+		return testkit.Must(r, err), node
 	}
 	var a Answer
 	switch op {
 	case "view":
-		must(w.Reconcile(viewOf(strings.Split(rest, ", ")...)))
+		testkit.Must(w.Reconcile(viewOf(strings.Split(rest, ", ")...)))
 	case "nodes":
 		nodes := map[string]string{}
 		for _, field := range strings.Fields(rest) {
 			name, cards, _ := strings.Cut(field, "=")
 			nodes[name] = cards
 		}
-		must(w.SetCatalog(cluster(nodes)))
+		testkit.Must(w.SetCatalog(cluster(nodes)))
 	case "job":
 		job := viewOf(rest).Jobs[0]
 		for i := range job.Tasks {
 			job.Tasks[i].Gated = job.Tasks[i].ID == "gated"
 		}
 		r, _, err := w.ResolveJob(job)
-		w.Enqueueable(&a, must(r, err))
+		w.Enqueueable(&a, testkit.Must(r, err))
 		return say(a, nil)
 	case "task":
 		if r, node := task(); node == "-" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -99,19 +100,10 @@ func TestKnownCards(t *testing.T) {
 		cards = append(cards, name)
 		inventory.Nodes = append(inventory.Nodes, device.Node{Name: name, Cards: []device.Card{{Name: name, Resource: "nvidia.com/gpu", Count: 1}}})
 	}
-	m, err := testMap(append(cards, "mine", "Ghost"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap(append(cards, "mine", "Ghost")))
 	ask := func(catalog Catalog) string {
-		l, err := newBuilt(Config{}, m, catalog, []builtQueue{q(m, "org", "mine:4"), q(m, "q < org", "mine:4")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: map[string]string{RequestAnnotation: `{"Ghost|Spook":2}`}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(newBuilt(Config{}, m, catalog, []builtQueue{q(m, "org", "mine:4"), q(m, "q < org", "mine:4")}))
+		r := resolved(l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: map[string]string{RequestAnnotation: `{"Ghost|Spook":2}`}}))
 		return r.Invalid()
 	}
 	const none = `volcano.sh/card.request: no card of "Ghost|Spook" is known: known are `
@@ -166,20 +158,14 @@ func TestAmountsAsWritten(t *testing.T) {
 func taskInvalid(t *testing.T, w *world, task Task) string {
 	t.Helper()
 	task.ID, task.Job, task.Queue = "t", "j", "q"
-	r, _, err := w.ResolveTask(task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := resolved(w.ResolveTask(task))
 	return r.Invalid()
 }
 
 func jobInvalid(t *testing.T, w *world, job Job) string {
 	t.Helper()
 	job.ID, job.Queue = "j", "q"
-	r, _, err := w.ResolveJob(job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := resolved(w.ResolveJob(job))
 	return r.Invalid()
 }
 
@@ -289,33 +275,14 @@ func TestRefusalTexts(t *testing.T) {
 			`queue "q" is not open: queue "org" above it is Closing`, "", ReasonQueueNotOpen,
 		},
 	} {
-		m, err := testMap([]string{"A", "B", "C"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var queues []builtQueue
-		for _, spec := range c.queues {
-			queue, _, err := c.cfg.buildQueue(m, spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			queues = append(queues, queue)
-		}
-		l, err := newBuilt(c.cfg, m, cluster(map[string]string{"n": "A:9 B:9 C:9"}), queues)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &world{t, l}
+		w := worldFrom(t, c.cfg, cluster(map[string]string{"n": "A:9 B:9 C:9"}), c.queues...)
 		if c.held != "" {
 			w.want(w.reserve("other", "q", c.held), "yes")
 		}
 		if c.used != "" {
 			w.commit("used", "another", "q", c.used)
 		}
-		again, err := Restore(c.cfg, nil, l.Snapshot())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := testkit.Must(Restore(c.cfg, nil, w.Snapshot()))
 		for _, w := range []*world{w, {t, again}} {
 			var a Answer
 			w.Enqueueable(&a, w.job("j", "q", c.need))
