@@ -49,14 +49,13 @@ func tables(all *results) string {
 	}
 	detailTable(&b, "Kernels", "kernel", kernels, quote)
 	detailTable(&b, "Scorers", "scorer", scorers, quote)
-	cacheTable(&b, all.where("ScoreCacheRatio", nil))
-	transformTable(&b, all.where("TransformRatio", nil))
-	deviceTable(&b, all.where("DeviceScoreRatio", nil))
-	formTable(&b, "One pod, one node: struct, vector, and per node in a batch of 5,000, ns", all.where("IsTaskAllocatable", nil))
-	formTable(&b, "Copy of a record: a node's four amounts, a pod's one; per record in a copy of 5,000, ns", all.where("Clone", nil))
-	callTable(&b, "Nodes, ns per call", all.where("Nodes", nil), "op")
-	scenarioTable(&b, all.where("ScenarioRatio", nil))
-	callTable(&b, "Overlay, 64 changes and a rollback, ns", all.where("Overlay", nil), "")
+	keptScores.write(&b, all.where("ScoreCacheRatio", nil))
+	transformations.write(&b, withEnds(all.where("TransformRatio", nil)))
+	deviceScores.write(&b, withEnds(all.where("DeviceScoreRatio", nil)))
+	oneNode.write(&b, withoutBetween(all.where("IsTaskAllocatable", nil)))
+	copies.write(&b, withoutBetween(all.where("Clone", nil)))
+	calls.write(&b, append(all.where("Nodes", nil), all.where("Overlay", nil)...))
+	scenarios.write(&b, all.where("ScenarioRatio", nil))
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -69,18 +68,10 @@ var variants = map[string]bool{
 	"ArgMaxInt64": true, "SumCopies": true, "DecisionOnePass": true,
 }
 
-// ends returns the first and the last element, once if they are one.
-func ends(all []string) []string {
-	if len(all) > 2 {
-		return []string{all[0], all[len(all)-1]}
-	}
-	return all
-}
-
 // withEnds returns the rows of the first and the last implementation.
 func withEnds(rows []row) []row {
-	impls := ends(distinct(rows, "impl"))
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !slices.Contains(impls, r.key("impl")) })
+	impls := distinct(rows, "impl")
+	return slices.DeleteFunc(rows, func(r row) bool { return !slices.Contains([]string{impls[0], impls[len(impls)-1]}, r.key("impl")) })
 }
 
 // implName returns the name of an implementation for readers.
@@ -105,8 +96,7 @@ func newQuoting(all *results) quoting {
 	q.rowLoop = ok
 	structMap, ok := all.credible(structMapTime, structMapBand)
 	q.structMap = ok
-	q.text = fmt.Sprintf("Baselines at 5,000 nodes and 8 columns: row loop %s, struct and map %s. "+
-		"For ArgMax and TopK the structs are the list of the feasible nodes with their scores that schedulers keep.\n\n",
+	q.text = fmt.Sprintf("Baselines at 5,000 nodes and 8 columns: row loop %s, structs %s.\n\n",
 		rowLoopBand.describe(rowLoop, q.rowLoop), structMapBand.describe(structMap, q.structMap))
 	return q
 }
@@ -127,6 +117,93 @@ func times(ratio float64, quoted bool) string {
 	return number(ratio) + "×"
 }
 
+// cross is a table with a line for each name and a column for each value of a key.
+type cross struct {
+	title, first string           // the heading, and that of the names
+	name         func(row) string // of the line that a row belongs to
+	key          string
+	values       []string // of key, one for each column; none: all that there are
+	heading      func(value string) string
+	cell         func(row) string
+	more         []column // from the first row of a line
+}
+
+// column is a column by itself.
+type column struct {
+	heading string
+	cell    func(row) string
+}
+
+// write writes nothing when there are no rows.
+func (c cross) write(b *strings.Builder, rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	if c.values == nil {
+		c.values = distinct(rows, c.key)
+	}
+	names := []string{c.first}
+	for _, value := range c.values {
+		names = append(names, c.heading(value))
+	}
+	for _, m := range c.more {
+		names = append(names, m.heading)
+	}
+	header(b, c.title, names...)
+	for _, name := range lineNames(rows, c.name) {
+		line, first := []string{name}, row{}
+		for _, value := range c.values {
+			cell := "–"
+			for _, r := range rows {
+				if c.name(r) == name && r.key(c.key) == value {
+					cell = c.cell(r)
+					if first.values == nil {
+						first = r
+					}
+				}
+			}
+			line = append(line, cell)
+		}
+		for _, m := range c.more {
+			line = append(line, m.cell(first))
+		}
+		cells(b, line...)
+	}
+	b.WriteByte('\n')
+}
+
+// lineNames returns the names of the rows' lines, in order of appearance.
+func lineNames(rows []row, name func(row) string) []string {
+	var names []string
+	for _, r := range rows {
+		if name := name(r); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// operations returns the name of a row's line when key has its operation.
+func operations(key string) func(row) string {
+	return func(r row) string { return r.operation(key) }
+}
+
+// valueOf returns the value of key, when that names the line.
+func valueOf(key string) func(row) string { return func(r row) string { return r.key(key) } }
+
+// perNode formats the time per node, and how much faster than the row loop it is.
+func perNode(quote quoting) func(row) string {
+	return func(r row) string {
+		return fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
+	}
+}
+
+// nodesHeading is the heading of a column for a number of nodes.
+func nodesHeading(nodes string) string {
+	n, _ := strconv.Atoi(nodes)
+	return thousands(n)
+}
+
 // sizeTable compares one implementation with the row loop: a line for each operation, a
 // column for each number of nodes. Of many, 10, 50 and the most stand
 // for the others; 5,000 has a table of its own.
@@ -137,26 +214,9 @@ func sizeTable(b *strings.Builder, title, key string, rows []row, impl string, q
 		typical := []string{"10", "50", sizes[len(sizes)-1]}
 		sizes = slices.DeleteFunc(sizes, func(size string) bool { return !slices.Contains(typical, size) })
 	}
-	names := []string{key}
-	for _, size := range sizes {
-		n, _ := strconv.Atoi(size)
-		names = append(names, thousands(n))
-	}
-	header(b, title+", ns per node (times as fast as the row loop)", names...)
-	for _, name := range operationNames(rows, key) {
-		line := []string{name}
-		for _, size := range sizes {
-			cell := "–"
-			for _, r := range rows {
-				if r.key("impl") == impl && r.key("nodes") == size && r.operation(key) == name {
-					cell = fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
-				}
-			}
-			line = append(line, cell)
-		}
-		cells(b, line...)
-	}
-	b.WriteByte('\n')
+	table := cross{title: title + ", ns per node (times as fast as the row loop)", first: key, name: operations(key),
+		key: "nodes", values: sizes, heading: nodesHeading, cell: perNode(quote)}
+	table.write(b, slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.key("impl") != impl }))
 }
 
 // operation returns the name of a row's operation: with the columns when they are not
@@ -172,176 +232,103 @@ func (r row) operation(key string) string {
 	return name
 }
 
-// operationNames returns the names of the operations, in order of appearance.
-func operationNames(rows []row, key string) []string {
-	var names []string
-	for _, r := range rows {
-		if name := r.operation(key); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // detailTable shows all that was measured at 5,000 nodes.
 func detailTable(b *strings.Builder, title, key string, rows []row, quote quoting) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.number("nodes") != 5000 })
 	if len(rows) == 0 {
 		return
 	}
-	impls := distinct(rows, "impl")
-	names := []string{key}
-	for _, impl := range impls {
-		names = append(names, implName(impl))
-	}
-	header(b, title+" at 5,000 nodes, ns per node (times as fast as the row loop)",
-		append(names, "row loop", "against structs", "of roof")...)
-	for _, name := range operationNames(rows, key) {
-		line, best := []string{name}, row{}
-		for _, impl := range impls {
-			cell := "–"
-			for _, r := range rows {
-				if r.key("impl") == impl && r.operation(key) == name {
-					cell = fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
-					if best.values == nil {
-						best = r
-					}
-				}
-			}
-			line = append(line, cell)
-		}
-		cells(b, append(line, number(best.value(rowLoopTime)),
-			times(best.per(kernelTime, structMapTime), quote.structMap), number(best.per(kernelTime, roofTime)))...)
-	}
+	table := cross{title: title + " at 5,000 nodes, ns per node (times as fast as the row loop)", first: key, name: operations(key),
+		key: "impl", values: distinct(rows, "impl"), heading: implName, cell: perNode(quote), more: []column{
+			{"row loop", func(r row) string { return number(r.value(rowLoopTime)) }},
+			{"against structs", func(r row) string { return times(r.per(kernelTime, structMapTime), quote.structMap) }},
+			{"of roof", func(r row) string { return number(r.per(kernelTime, roofTime)) }},
+		}}
+	table.write(b, rows)
 	if slices.ContainsFunc(rows, func(r row) bool { return r.value("allocs/call") > 0 }) {
-		b.WriteString("\nSome of these calls allocate.\n")
-	}
-	b.WriteByte('\n')
-}
-
-// allocated formats allocations and their bytes.
-func (r row) allocated(allocs, bytes string) string {
-	switch n := r.value(allocs); {
-	case math.IsNaN(n):
-		return "–"
-	case n == 0:
-		return "0"
-	default:
-		return thousands(int(n)) + " (" + thousands(int(r.value(bytes))) + ")"
+		b.WriteString("Some of these calls allocate.\n\n")
 	}
 }
 
-// cacheTable compares the score cache with scoring all rows for each pod.
-func cacheTable(b *strings.Builder, rows []row) {
-	if len(rows) == 0 {
-		return
-	}
-	header(b, "Kept scores, pods of the production trace, of 151 shapes, placed and taken away one by one",
-		"scorer", "nodes", "µs per decision", "full pass, µs", "against full pass")
-	for _, r := range rows {
-		cells(b, r.key("scorer"), thousands(r.number("nodes")), number(r.value(callTime)/1000),
-			number(r.value(fullPassCallTime)/1000), times(r.per(callTime, fullPassCallTime), true))
-	}
-	b.WriteByte('\n')
+// keptScores compares the score cache with scoring all rows for each pod.
+var keptScores = cross{
+	title: "Kept scores, µs per decision against a full pass: pods of the production trace, of 151 shapes, placed and taken away one by one",
+	first: "scorer, nodes", name: valueOf("scorer"),
+	key: "nodes", heading: nodesHeading,
+	cell: func(r row) string { return against(r, 1000, callTime, fullPassCallTime) },
 }
 
-// transformTable compares the transformation of a matrix of workloads with that
-// of their resource lists.
-func transformTable(b *strings.Builder, rows []row) {
-	if len(rows) == 0 {
-		return
-	}
-	header(b, "Transformations, ns per workload, 10,000 workloads of 16 inputs and 8 outputs", "what", "inputs requested",
-		"entries of 128", "implementation", "ns", "resource lists, ns", "against lists", "dense multiply, ns")
-	for _, r := range withEnds(rows) {
-		cells(b, r.key("transform"), r.key("requested"), r.key("entries"), r.key("impl"), number(r.value(workloadTime)),
-			number(r.value(listWorkloadTime)), times(r.per(workloadTime, listWorkloadTime), true), number(r.value(denseTime)))
-	}
-	b.WriteByte('\n')
+// transformations compares the transformation of a matrix of workloads with that of their
+// resource lists.
+var transformations = cross{
+	title: "Transformations, ns per workload against resource lists: 10,000 workloads of 16 inputs and 8 outputs",
+	first: "what, inputs requested, entries of 128",
+	name: func(r row) string {
+		return fmt.Sprintf("%s, %s, %s", r.key("transform"), r.key("requested"), r.key("entries"))
+	},
+	key: "impl", heading: implName,
+	cell: func(r row) string { return against(r, 1, workloadTime, listWorkloadTime) },
+	more: []column{{"dense multiply", func(r row) string { return number(r.value(denseTime)) }}},
 }
 
-// deviceTable compares the scores of devices with scores of resource lists.
-func deviceTable(b *strings.Builder, rows []row) {
-	if len(rows) == 0 {
-		return
-	}
-	header(b, "Device scores, one pod", "what", "nodes", "devices each", "resources", "implementation", "µs", "resource lists, µs", "against lists")
-	for _, r := range withEnds(rows) {
-		cells(b, r.key("device"), thousands(r.number("nodes")), r.key("devices"), r.key("resources"), r.key("impl"),
-			number(r.value(callTime)/1000), number(r.value(listCallTime)/1000), times(r.per(callTime, listCallTime), true))
-	}
-	b.WriteByte('\n')
+// deviceScores compares the scores of devices with scores of resource lists.
+var deviceScores = cross{
+	title: "Device scores of one pod, µs against resource lists",
+	first: "what, nodes × devices, resources",
+	name: func(r row) string {
+		return fmt.Sprintf("%s, %s × %s, %s", r.key("device"), thousands(r.number("nodes")), r.key("devices"), r.key("resources"))
+	},
+	key: "impl", heading: implName,
+	cell: func(r row) string { return against(r, 1000, callTime, listCallTime) },
 }
 
-// scenarioTable compares the scenario filter with the row loop.
-func scenarioTable(b *strings.Builder, rows []row) {
-	if len(rows) == 0 {
-		return
-	}
-	header(b, "Scenario filter, 64 members on 2,000 nodes of 8 columns, 16,000 victims", "members", "victims to go", "µs", "row loop, µs", "against row loop")
-	for _, r := range rows {
-		cells(b, r.key("members"), thousands(r.number("prefix")), number(r.value(callTime)/1000),
-			number(r.value(rowLoopCallTime)/1000), times(r.per(callTime, rowLoopCallTime), true))
-	}
-	b.WriteByte('\n')
+var oneNode = cross{
+	title: "One pod, one node, ns; batch: per node of 5,000",
+	first: "case", name: valueOf("case"),
+	key: "form", heading: strings.Clone,
+	cell: func(r row) string { return number(r.value(kernelTime)) },
 }
 
-// formTable lists cases by form: the time, and what is allocated where anything is.
-func formTable(b *strings.Builder, title string, rows []row) {
-	if len(rows) == 0 {
-		return
-	}
-	forms := distinct(rows, "form")
-	names := append([]string{"case"}, forms...)
-	allocates := slices.ContainsFunc(rows, func(r row) bool { return r.value("allocs/op") > 0 })
-	if allocates {
-		title += "; allocations (bytes) per call"
-		for _, form := range forms {
-			names = append(names, form+" allocates")
+var copies = cross{
+	title: "Copy of a node's four amounts or a pod's one, ns (allocations, bytes); batch: per record of 5,000",
+	first: "case", name: valueOf("case"),
+	key: "form", heading: strings.Clone,
+	cell: func(r row) string {
+		allocated := thousands(int(r.value("allocs/op")))
+		if allocated != "0" {
+			allocated += ", " + thousands(int(r.value("B/op")))
 		}
-	}
-	header(b, title, names...)
-	for _, name := range distinct(rows, "case") {
-		if between.MatchString(name) {
-			continue
-		}
-		line, allocated := []string{name}, []string(nil)
-		for _, form := range forms {
-			var found row
-			for _, r := range rows {
-				if r.has(map[string]string{"case": name, "form": form}) {
-					found = r
-				}
-			}
-			line = append(line, number(found.value(kernelTime)))
-			if allocates {
-				allocated = append(allocated, found.allocated("allocs/op", "B/op"))
-			}
-		}
-		cells(b, append(line, allocated...)...)
-	}
-	b.WriteByte('\n')
+		return number(r.value(kernelTime)) + " (" + allocated + ")"
+	},
 }
 
-// between matches the cases between those with one and ten custom resources, and those that
-// end early since a resource is missing.
+var calls = cross{
+	title: "Nodes of 8 columns, ns per call",
+	first: "operation", name: func(r row) string { return cmp.Or(r.key("op"), "overlay, 64 changes and a rollback") },
+	key: "nodes", heading: nodesHeading,
+	cell: func(r row) string { return number(r.value("ns/op")) },
+}
+
+// scenarios compares the scenario filter with the row loop.
+var scenarios = cross{
+	title: "Scenario filter, µs against the row loop: 64 members on 2,000 nodes of 8 columns, 16,000 victims",
+	first: "members, victims to go", name: valueOf("members"),
+	key: "prefix", heading: nodesHeading,
+	cell: func(r row) string { return against(r, 1000, callTime, rowLoopCallTime) },
+}
+
+// against formats a time and the one that it is compared with, both divided by scale.
+func against(r row, scale float64, unit, of string) string {
+	return fmt.Sprintf("%s against %s (%s)", number(r.value(unit)/scale), number(r.value(of)/scale), times(r.per(unit, of), true))
+}
+
+// withoutBetween leaves out the cases between those with one and ten custom resources, and
+// those that end early since a resource is missing.
+func withoutBetween(rows []row) []row {
+	return slices.DeleteFunc(rows, func(r row) bool { return between.MatchString(r.key("case")) })
+}
+
 var between = regexp.MustCompile(`\bcustom-[2-9]\b|-missing$`)
-
-// callTable lists the time per call by size, one line for each value of key.
-func callTable(b *strings.Builder, title string, rows []row, key string) {
-	if len(rows) == 0 {
-		return
-	}
-	header(b, title, "operation", "nodes", "columns", "ns")
-	for _, r := range rows {
-		name := r.key(key)
-		if key == "" {
-			name = r.benchmark
-		}
-		cells(b, name, thousands(r.number("nodes")), columns(r), number(r.value("ns/op")))
-	}
-	b.WriteByte('\n')
-}
 
 func header(b *strings.Builder, title string, names ...string) {
 	fmt.Fprintf(b, "#### %s\n\n", title)
@@ -355,14 +342,6 @@ func tableHead(b *strings.Builder, names ...string) {
 
 func cells(b *strings.Builder, values ...string) {
 	b.WriteString("| " + strings.Join(values, " | ") + " |\n")
-}
-
-// columns describes the columns of a row's problem.
-func columns(r row) string {
-	if n := r.key("requested"); n != "" {
-		return n + " of " + r.key("cols")
-	}
-	return r.key("cols")
 }
 
 // number formats a measured value with three digits at most.
