@@ -25,7 +25,8 @@ type Row struct {
 	Ours     string // the function here that answers the same: "Fit"
 	Work     string // what one call does: "one pod, 5,000 nodes, 4 resources"
 
-	// Equal says what is compared; empty means that all answers are the same.
+	// Equal says what is compared, in front of the remark; empty means that all answers are
+	// the same.
 	Equal string
 
 	// Goal is how many times as fast this side should be. The table has it where it is missed.
@@ -91,16 +92,16 @@ func (r Row) Bench(b *testing.B) {
 
 // markdown returns the row as the table has it.
 func (r Row) markdown(version string, their, our float64) string {
-	equal := r.Equal
-	if equal == "" {
-		equal = "yes"
+	remark := r.Remark
+	if r.Equal != "" {
+		remark = strings.TrimSuffix("equal: "+r.Equal+"; "+remark, "; ")
 	}
 	times := ratio(their/our) + "×"
 	if their/our < r.Goal {
 		times += " of " + ratio(r.Goal) + "×"
 	}
-	return fmt.Sprintf("| %s %s | `%s` | `%s` | %s | %s | %s | %s | %s | %s |", r.Peer, version, r.Function, r.Ours, r.Work,
-		duration(their), duration(our), times, equal, r.Remark)
+	return fmt.Sprintf("| %s %s | `%s` | `%s` | %s | %s | %s | %s | %s |", r.Peer, version, r.Function, r.Ours, r.Work,
+		duration(their), duration(our), times, remark)
 }
 
 // duration returns nanoseconds with three digits and a unit.

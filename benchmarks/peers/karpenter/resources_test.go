@@ -351,7 +351,7 @@ func BenchmarkResources(b *testing.B) {
 	b.Run("Merge", row.Bench)
 
 	row.Function, row.Ours, row.Work = "resources.Subtract", "ResourceVector.Sub", "a pod's requests taken from 5,000 lists"
-	row.Equal = "yes, for what the list has"
+	row.Equal = "for what the list has"
 	row.Their = func(k int) {
 		for i, list := range c.lists {
 			lists[i] = resources.Subtract(list, c.requests[k])

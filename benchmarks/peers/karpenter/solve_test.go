@@ -355,7 +355,7 @@ func BenchmarkSolve(b *testing.B) {
 	row.Function, row.Ours, row.Questions, row.Goal = "scheduling.NewScheduler, Solve", "PodRequest, provision.Cheapest", 1, 3
 	row.Work = fmt.Sprintf("new nodes of one shape for %d pods", pods)
 	row.Equal = fmt.Sprintf("%d nodes there, %d here, %d are needed", len(their), our.Counts[0], int(our.AtLeast))
-	row.Remark = "there one pass, which looks at labels, taints, topology and volumes, too; here up to 9 orders of the pods for each number of nodes, and the proof"
+	row.Remark = "there one pass, also by labels, taints, topology and volumes; here up to 9 orders of the pods for each number of nodes, and the proof"
 	row.Allocates = float64(20 * pods)
 	row.Their = func(int) { their, err = p.solve() }
 	row.Our = func(int) { our, err = p.pack() }
@@ -389,7 +389,7 @@ func BenchmarkSolveShapes(b *testing.B) {
 	row.Work = fmt.Sprintf("new nodes of %d shapes with prices for %d pods", len(p.shapes), pods)
 	row.Equal = fmt.Sprintf("%d nodes of cost %.1f there, %d of %.1f here, %.1f is needed",
 		len(their), cost(their), len(p.claims(our.Counts, nil)), our.Cost, our.AtLeast)
-	row.Remark = "there large nodes first, each of the cheapest shape that holds its pods; here the least cost is searched for, and every mix that is tried is made anew"
+	row.Remark = "there large nodes first, each of the cheapest shape that holds its pods; here a search for the least cost, every mix made anew"
 	row.Allocates = float64(1000 * pods)
 	row.Their = func(int) { their, err = p.solve() }
 	row.Our = func(int) { our, err = p.mix() }

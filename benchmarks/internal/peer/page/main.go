@@ -61,14 +61,15 @@ The exit status is 1 when that can't be done and 2 for wrong arguments.
 	}
 }
 
-const heading = `| peer | its function | ours | work | its time | our time | ratio | equal | remark |
-|---|---|---|---|---:|---:|---:|---|---|
+const heading = `| peer | its function | ours | work | its time | our time | ratio | remark |
+|---|---|---|---|---:|---:|---:|---|
 `
 
 // table returns the rows in the output of benchmarks, below a line that says where they
-// ran.
+// ran. A row doesn't repeat the peer and the functions of the row above.
 func table(output io.Reader) (string, error) {
 	var rows strings.Builder
+	var above []string
 	cpu, version, ended := "an unknown CPU", runtime.Version(), false
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
@@ -86,7 +87,18 @@ func table(output io.Reader) (string, error) {
 			version = with
 		}
 		if _, row, isRow := strings.Cut(line, ": | "); isRow {
-			fmt.Fprintf(&rows, "| %s\n", row)
+			cells := strings.Split(strings.TrimSuffix(row, " |"), " | ")
+			rows.WriteString("|")
+			isSame := true
+			for i, cell := range cells {
+				isSame = isSame && i < 3 && i < len(above) && cell == above[i]
+				if !isSame && cell != "" {
+					rows.WriteString(" " + cell)
+				}
+				rows.WriteString(" |")
+			}
+			rows.WriteString("\n")
+			above = cells
 		}
 	}
 	switch {

@@ -255,7 +255,7 @@ func BenchmarkStory(b *testing.B) {
 	story := plugins
 	story.Function, story.Ours, story.Questions, story.Goal = "CapacityScheduling: PreFilter, Reserve, Unreserve", "Ledger: ResolveTask, Commit, Release", 1, 20
 	story.Work = fmt.Sprintf("the story of %d pods in %d queues: each is asked for, charged if there is room, and released at the end", pods, namespaces)
-	story.Remark = "there all quotas are copied for every pod, for a preemption that may follow; here resolving a pod allocates"
+	story.Remark = "there all quotas are copied for each pod, for a preemption that may follow; here resolving allocates"
 	story.Allocates = float64(60 * pods)
 	story.Their = func(int) {
 		for i, pod := range all {

@@ -127,8 +127,8 @@ func mulAdd(dst, product []float64, columns [][]float64, weights []float64) {
 
 // Remarks about what only this side does.
 const (
-	ordered = "here it is proved, too, that the order of the additions does not matter"
-	first   = "here the first such row, and NaN is ignored"
+	ordered = "here the order of additions is proved not to matter"
+	first   = "here the first such row; NaN is ignored"
 )
 
 // BenchmarkKernels: numbers whose sums are exact, so that all answers are the same.

@@ -520,7 +520,7 @@ func benchQuota(b *testing.B, levels int) {
 		Peer: "Kueue", Module: "sigs.k8s.io/kueue", Function: "ClusterQueueSnapshot.Fits", Goal: 20,
 	}
 	if levels <= 3 {
-		row.Remark = "few levels to ask for; ours takes a lock, and looks whether the workload is there already"
+		row.Remark = "few levels to ask; ours locks, and looks for the workload first"
 	}
 	b.Run("one", func(b *testing.B) {
 		row, theirs, ours := row, false, false

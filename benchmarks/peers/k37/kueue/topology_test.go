@@ -511,7 +511,7 @@ func (x *trees) bench(b *testing.B, work *topologyWork, hosts string) {
 		},
 	}
 	if work.first {
-		row.Remark = "Kueue compares labels and taints of all hosts, too"
+		row.Remark = "there also labels and taints of all hosts"
 	}
 	if len(x.names) == 5000 {
 		row.Goal = 100

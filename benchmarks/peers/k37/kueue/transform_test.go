@@ -255,7 +255,7 @@ func BenchmarkTransform(b *testing.B) {
 	}
 	b.Run("rules", func(b *testing.B) {
 		row, theirs := row, make([]resources.Requests, len(workloads))
-		row.Function, row.Remark = "applyResourceTransformations", "only the step of `NewInfo` that follows the rules; both start from totals of pods"
+		row.Function, row.Remark = "applyResourceTransformations", "only the step of `NewInfo` by the rules; both start from totals of pods"
 		row.Their = func(int) {
 			for i, list := range c.lists {
 				theirs[i] = resources.NewRequestsFromResourceList(applyResourceTransformations(list, byName))
@@ -270,9 +270,9 @@ func BenchmarkTransform(b *testing.B) {
 		b.Run(fmt.Sprintf("NewInfo/hash=%t", hash), func(b *testing.B) {
 			features.SetFeatureGateDuringTest(b, features.SchedulingEquivalenceHashing, hash)
 			row, theirs, option := row, make([]*workload.Info, len(workloads)), workload.WithResourceTransformations(rules)
-			row.Function, row.Remark = "NewInfo", "`NewInfo` adds up containers, too"
+			row.Function, row.Remark = "NewInfo", "there also the sum of containers"
 			if hash {
-				row.Remark = "and hashes the workload, as it does by default"
+				row.Remark = "also hashes the workload, by default"
 			}
 			row.Their = func(int) {
 				for i, w := range workloads {

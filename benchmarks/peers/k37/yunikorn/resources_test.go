@@ -263,7 +263,7 @@ func BenchmarkResources(b *testing.B) {
 	fit.Same = sameMask
 	b.Run("FitIn", fit.Bench)
 
-	fit.Function, fit.Remark = "Resource.FitInMaxUndef", "an amount that isn't defined is +Inf here"
+	fit.Function, fit.Remark = "Resource.FitInMaxUndef", "an undefined amount is +Inf here"
 	fit.Their = func(k int) {
 		for i, node := range free.their {
 			set(i, node.FitInMaxUndef(requests.their[k]))
@@ -291,7 +291,7 @@ func BenchmarkResources(b *testing.B) {
 	}
 	shares := yunikorn
 	shares.Function, shares.Ours, shares.Work, shares.Questions, shares.Goal = "GetShares", "DominantResource", "5,000 queues, 4 to 6 resources", questions, 3
-	shares.Remark = "all shares, sorted, there; the greatest here, which their callers take"
+	shares.Remark = "there all shares, sorted; here the greatest, which their callers take"
 	shares.Their = func(k int) {
 		for i, used := range free.their {
 			theirs[i] = 0
@@ -326,7 +326,7 @@ func BenchmarkResources(b *testing.B) {
 	theirTypes, ourTypes := make([]string, count), make([]int, count)
 	kinds := yunikorn
 	kinds.Function, kinds.Ours, kinds.Work, kinds.Questions, kinds.Goal = "Resource.DominantResourceType", "ResourceVector.DominantResourceIndex", "5,000 queues, 4 to 6 resources", questions, 3
-	kinds.Equal = "yes, but for ties, which the order of a map breaks there"
+	kinds.Equal = "but for ties, which the order of a map breaks there"
 	kinds.Their = func(k int) {
 		for i, used := range free.their {
 			theirTypes[i] = used.DominantResourceType(theirTotals[k])
