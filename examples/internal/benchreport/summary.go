@@ -14,11 +14,11 @@ type question struct {
 
 // questions are the lines of the summary.
 var questions = []question{
-	{"which nodes can hold a pod (`Fit`)", "Ratio", "kernel", "Fit", "8", ""},
-	{"64 pods at once (`FitMatrix`)", "Ratio", "kernel", "FitMatrix", "8", ""},
-	{"how many copies of a pod each can take (`Copies`)", "Ratio", "kernel", "Copies", "8", ""},
-	{"how full each node is (`NormalizedSum`)", "Ratio", "kernel", "NormalizedSum", "8", ""},
-	{"the best node (`ArgMax`)", "Ratio", "kernel", "ArgMax", "1", ""},
+	{"`Fit`: which nodes can hold a pod", "Ratio", "kernel", "Fit", "8", ""},
+	{"`FitMatrix`: 64 pods at once", "Ratio", "kernel", "FitMatrix", "8", ""},
+	{"`Copies`: how many such pods", "Ratio", "kernel", "Copies", "8", ""},
+	{"`NormalizedSum`: how full", "Ratio", "kernel", "NormalizedSum", "8", ""},
+	{"`ArgMax`: the best node", "Ratio", "kernel", "ArgMax", "1", ""},
 	{"Volcano's strategy fit", "ScoringRatio", "scorer", "StrategyFit", "8", ""},
 	{"kube-scheduler's BalancedAllocation", "ScoringRatio", "scorer", "Balanced", "8", ""},
 	{"GPU fragmentation (FGD), 8 pods", "ScoringRatio", "scorer", "Fragmentation", "8", ""},
@@ -26,7 +26,7 @@ var questions = []question{
 }
 
 // scenario is the line of the scenario filter, which has no implementations.
-const scenario = "which 4,000 of 16,000 running pods have to go for a gang of 64 (`Packer.Filter`, 2,000 nodes)"
+const scenario = "`Packer.Filter`: 64 members, 2,000 nodes, 4,000 of 16,000 victims"
 
 // rows returns the results of a question, one for each implementation.
 func (q *question) rows(all *results) []row {

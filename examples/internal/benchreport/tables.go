@@ -191,13 +191,6 @@ func operations(key string) func(row) string {
 // valueOf returns the value of key, when that names the line.
 func valueOf(key string) func(row) string { return func(r row) string { return r.key(key) } }
 
-// perNode formats the time per node, and how much faster than the row loop it is.
-func perNode(quote quoting) func(row) string {
-	return func(r row) string {
-		return fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
-	}
-}
-
 // nodesHeading is the heading of a column for a number of nodes.
 func nodesHeading(nodes string) string {
 	n, _ := strconv.Atoi(nodes)
@@ -214,8 +207,11 @@ func sizeTable(b *strings.Builder, title, key string, rows []row, impl string, q
 		typical := []string{"10", "50", sizes[len(sizes)-1]}
 		sizes = slices.DeleteFunc(sizes, func(size string) bool { return !slices.Contains(typical, size) })
 	}
+	perNode := func(r row) string {
+		return fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
+	}
 	table := cross{title: title + ", ns per node (times as fast as the row loop)", first: key, name: operations(key),
-		key: "nodes", values: sizes, heading: nodesHeading, cell: perNode(quote)}
+		key: "nodes", values: sizes, heading: nodesHeading, cell: perNode}
 	table.write(b, slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.key("impl") != impl }))
 }
 
@@ -238,8 +234,9 @@ func detailTable(b *strings.Builder, title, key string, rows []row, quote quotin
 	if len(rows) == 0 {
 		return
 	}
-	table := cross{title: title + " at 5,000 nodes, ns per node (times as fast as the row loop)", first: key, name: operations(key),
-		key: "impl", values: distinct(rows, "impl"), heading: implName, cell: perNode(quote), more: []column{
+	perNode := func(r row) string { return number(r.value(kernelTime)) }
+	table := cross{title: title + " at 5,000 nodes, ns per node", first: key, name: operations(key),
+		key: "impl", heading: implName, cell: perNode, more: []column{
 			{"row loop", func(r row) string { return number(r.value(rowLoopTime)) }},
 			{"against structs", func(r row) string { return times(r.per(kernelTime, structMapTime), quote.structMap) }},
 			{"of roof", func(r row) string { return number(r.per(kernelTime, roofTime)) }},
