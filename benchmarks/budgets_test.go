@@ -48,9 +48,7 @@ func BenchmarkBudgetsRefusal(b *testing.B) {
 			refusal := stopwatch.New(1, func(int) {
 				s.begin(&proof)
 				for i, row := range s.rows {
-					if err := proof.ReleaseOf(s.owners[i], row, s.amounts[i]); err != nil {
-						panic(err)
-					}
+					testkit.Check(proof.ReleaseOf(s.owners[i], row, s.amounts[i]))
 				}
 				if why, _ := proof.Infeasible(); why.Reason != gang.InfeasibleBudget {
 					b.Fatalf("%+v", why)
@@ -149,18 +147,14 @@ func newBudgetEviction(nodes, victims, shapes int) *budgetEviction {
 
 func (s *budgetEviction) begin(p *gang.Proof) {
 	p.Reset(s.free, s.requests, nil)
-	if err := p.Limit(s.budgets); err != nil {
-		panic(err)
-	}
+	testkit.Check(p.Limit(s.budgets))
 }
 
 // prove runs the loop with a proof and returns how often the gang was impossible.
 func (s *budgetEviction) prove(p *gang.Proof) (impossible int) {
 	s.begin(p)
 	for i, row := range s.rows {
-		if err := p.ReleaseOf(s.owners[i], row, s.amounts[i]); err != nil {
-			panic(err)
-		}
+		testkit.Check(p.ReleaseOf(s.owners[i], row, s.amounts[i]))
 		if _, infeasible := p.Infeasible(); infeasible {
 			impossible++
 		}
@@ -173,12 +167,8 @@ func (s *budgetEviction) ask(p *gang.Packer, o *vector.Overlay, released *vector
 	o.Rollback(vector.Mark{})
 	released.Reset(vector.Schema{}, budgetOwners, packCols)
 	for i, row := range s.rows {
-		if err := o.AddToRow(row, s.amounts[i]); err != nil {
-			panic(err)
-		}
-		if err := released.AddToRow(s.owners[i], s.amounts[i]); err != nil {
-			panic(err)
-		}
+		testkit.Check(o.AddToRow(row, s.amounts[i]))
+		testkit.Check(released.AddToRow(s.owners[i], s.amounts[i]))
 		if _, infeasible := p.Infeasible(o.Matrix(), s.requests, nil); infeasible || s.short(o.Matrix(), released) {
 			impossible++
 		}

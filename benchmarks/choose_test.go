@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -66,9 +67,7 @@ func newScenarios(shapes int) *scenarios {
 func (s *scenarios) choose(p *gang.Proof) (impossible int) {
 	p.Reset(s.free, s.requests, nil)
 	for i, row := range s.rows {
-		if err := p.Release(row, s.amounts[i]); err != nil {
-			panic(err)
-		}
+		testkit.Check(p.Release(row, s.amounts[i]))
 		s.set.Set(i)
 	}
 	for _, flips := range s.flips {
@@ -91,9 +90,7 @@ func (s *scenarios) choose(p *gang.Proof) (impossible int) {
 func (s *scenarios) change(p *gang.Packer, o *vector.Overlay) (impossible int) {
 	o.Rollback(vector.Mark{})
 	for i, row := range s.rows {
-		if err := o.AddToRow(row, s.amounts[i]); err != nil {
-			panic(err)
-		}
+		testkit.Check(o.AddToRow(row, s.amounts[i]))
 		s.set.Set(i)
 	}
 	for _, flips := range s.flips {

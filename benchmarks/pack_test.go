@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -104,9 +105,7 @@ func newScenario(members string, prefix int) *scenario {
 	amounts := rowsOf(s.victims)
 	before := o.Mark()
 	for last := prefix - 1; last < len(amounts); last++ {
-		if err := o.AddToRow(s.on[last], amounts[last]); err != nil {
-			panic(err)
-		}
+		testkit.Check(o.AddToRow(s.on[last], amounts[last]))
 		if fits(large) {
 			s.swapVictims(prefix-1, last)
 			if s.confirmed() {
@@ -247,9 +246,7 @@ func (s *scenario) after(prefix int) *vector.Matrix {
 	var amounts vector.ResourceVector
 	for i, r := range s.on[:prefix] {
 		amounts = s.victims.Row(amounts, i)
-		if err := o.AddToRow(r, amounts); err != nil {
-			panic(err)
-		}
+		testkit.Check(o.AddToRow(r, amounts))
 	}
 	m := new(vector.Matrix)
 	m.CopyFrom(o.Matrix())

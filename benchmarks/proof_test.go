@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -108,9 +109,7 @@ func newEviction(shapes int, ends string) *eviction {
 func (s *eviction) prove(p *gang.Proof) (impossible int) {
 	p.Reset(s.free, s.requests, nil)
 	for i, row := range s.rows {
-		if err := p.Release(row, s.amounts[i]); err != nil {
-			panic(err)
-		}
+		testkit.Check(p.Release(row, s.amounts[i]))
 		if _, infeasible := p.Infeasible(); infeasible {
 			impossible++
 		}
@@ -122,9 +121,7 @@ func (s *eviction) prove(p *gang.Proof) (impossible int) {
 func (s *eviction) ask(p *gang.Packer, o *vector.Overlay) (impossible int) {
 	o.Rollback(vector.Mark{})
 	for i, row := range s.rows {
-		if err := o.AddToRow(row, s.amounts[i]); err != nil {
-			panic(err)
-		}
+		testkit.Check(o.AddToRow(row, s.amounts[i]))
 		if _, infeasible := p.Infeasible(o.Matrix(), s.requests, nil); infeasible {
 			impossible++
 		}

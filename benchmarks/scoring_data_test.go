@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 )
@@ -24,11 +25,7 @@ var scarceNames = []string{
 // scoringMap returns a map with that many columns: cpu, memory, GPUs, pods and
 // scarce ones.
 func scoringMap(cols int) *vectormap.ResourceVectorMap {
-	m, err := vectormap.New(append([]string{"nvidia.com/gpu"}, scarceNames[:cols-4]...))
-	if err != nil {
-		panic(err)
-	}
-	return m
+	return testkit.Must(vectormap.New(append([]string{"nvidia.com/gpu"}, scarceNames[:cols-4]...)))
 }
 
 // scoringNames returns the names that configurations and structs have for the
@@ -213,22 +210,12 @@ func readTrace() (nodes, pods []traceShape) {
 
 // readTable returns the lines of a table after its header.
 func readTable(name string) [][]string {
-	f, err := os.Open("../examples/replay/data/" + name)
-	if err != nil {
-		panic(err)
-	}
+	f := testkit.Must(os.Open("../examples/replay/data/" + name))
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		panic(err)
-	}
+	rows := testkit.Must(csv.NewReader(f).ReadAll())
 	return rows[1:]
 }
 
 func amount(text string) float64 {
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		panic(err)
-	}
-	return x
+	return testkit.Must(strconv.ParseFloat(text, 64))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -137,9 +138,7 @@ func newTopologyCluster(nodes int, shuffled bool) *topologyCluster {
 			i = order[row]
 		}
 		host := fmt.Sprintf("h%05d", i)
-		if err := c.topology.Set(row, host, fmt.Sprintf("b%02d", i/1024), fmt.Sprintf("r%04d", i/16), host); err != nil {
-			panic(err)
-		}
+		testkit.Check(c.topology.Set(row, host, fmt.Sprintf("b%02d", i/1024), fmt.Sprintf("r%04d", i/16), host))
 		for j := range v {
 			v[j] = float64(1000*r.IntN(8) + r.IntN(1000) + 1000*j)
 		}

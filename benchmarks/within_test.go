@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -63,9 +64,7 @@ func (s *withinEviction) begin(p *gang.Proof) {
 func (s *withinEviction) prove(p *gang.Proof) (impossible int) {
 	s.begin(p)
 	for i, row := range s.rows {
-		if err := p.Release(row, s.amounts[i]); err != nil {
-			panic(err)
-		}
+		testkit.Check(p.Release(row, s.amounts[i]))
 		if _, _, infeasible := p.InfeasibleIn(); infeasible {
 			impossible++
 		}
@@ -77,9 +76,7 @@ func (s *withinEviction) prove(p *gang.Proof) (impossible int) {
 func (s *withinEviction) ask(p *gang.Packer, o *vector.Overlay) (impossible int) {
 	o.Rollback(vector.Mark{})
 	for i, row := range s.rows {
-		if err := o.AddToRow(row, s.amounts[i]); err != nil {
-			panic(err)
-		}
+		testkit.Check(o.AddToRow(row, s.amounts[i]))
 		if _, _, infeasible := p.InfeasibleIn(o.Matrix(), s.requests, nil, &s.racks); infeasible {
 			impossible++
 		}

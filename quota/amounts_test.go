@@ -69,8 +69,7 @@ func (w *world) goesOn(what string) {
 func TestHugeAmountsStopNobody(t *testing.T) {
 	resolve := func(w *world, j Job) *JobRequest {
 		w.Helper()
-		r := resolved(w.ResolveJob(j))
-		return r
+		return resolved(w.ResolveJob(j))
 	}
 	for _, phase := range []Phase{PhasePending, PhaseInqueue, PhaseRunning, "Unknown", ""} {
 		for _, tasks := range [][]Task{nil, {bytesOf("a-0", huge, "")}, {bytesOf("a-0", huge, TaskAllocated)}} {

@@ -55,8 +55,7 @@ func amount(text string) int64 {
 		return Unlimited
 	}
 	if milli, ok := strings.CutSuffix(text, "m"); ok {
-		n := testkit.Must(strconv.ParseInt(milli, 10, 64))
-		return n
+		return testkit.Must(strconv.ParseInt(milli, 10, 64))
 	}
 	f := testkit.Must(strconv.ParseFloat(text, 64))
 	return int64(f * 1000)

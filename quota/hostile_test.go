@@ -415,8 +415,7 @@ func TestAPISection(t *testing.T) {
 		for i := range 8 {
 			tasks = append(tasks, Task{ID: fmt.Sprint(id, i), Job: id, Queue: "queue-a", Pod: podOf(a100, "gpu:1")})
 		}
-		r := resolved(w.ResolveJob(Job{ID: id, Queue: "queue-a", Annotations: asks(fmt.Sprintf(`{%q:8}`, a100)), Tasks: tasks}))
-		return r
+		return resolved(w.ResolveJob(Job{ID: id, Queue: "queue-a", Annotations: asks(fmt.Sprintf(`{%q:8}`, a100)), Tasks: tasks}))
 	}
 	first := job("j")
 	if need := first.Need(); len(need.Items) != 1 || need.Items[0].Milli != 8000 {

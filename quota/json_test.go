@@ -39,12 +39,10 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	resolve := func(id, queue, cards, min string) *JobRequest {
-		job := resolved(l.ResolveJob(Job{ID: id, Queue: queue, Annotations: map[string]string{RequestAnnotation: cards}, MinResources: resourceList(min)}))
-		return job
+		return resolved(l.ResolveJob(Job{ID: id, Queue: queue, Annotations: map[string]string{RequestAnnotation: cards}, MinResources: resourceList(min)}))
 	}
 	reserve := func(job *JobRequest) Answer {
-		a := testkit.Must(l.Reserve(job))
-		return a
+		return testkit.Must(l.Reserve(job))
 	}
 	question := func(job *JobRequest) (a Answer) {
 		l.Enqueueable(&a, job)

@@ -34,8 +34,7 @@ func compiled(t testing.TB, text string) *transform.Transformation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := testkit.Must(transform.Compile(cfg, transform.Options{}))
-	return made
+	return testkit.Must(transform.Compile(cfg, transform.Options{}))
 }
 
 // amountsOf makes "nvidia.com/a100:2 cpu:500m" a resource list; a100, t4, mig and mem are
@@ -93,14 +92,12 @@ func (p *pool) job(id, queue, each string, n int) *JobRequest {
 	for range n {
 		tasks = append(tasks, Task{ID: "x", Job: id, Queue: queue, Pod: podOfRequests(each)})
 	}
-	r := resolved(p.ResolveJob(Job{ID: id, Queue: queue, Tasks: tasks}))
-	return r
+	return resolved(p.ResolveJob(Job{ID: id, Queue: queue, Tasks: tasks}))
 }
 
 func (p *pool) task(id, job, queue, requests string) *TaskRequest {
 	p.Helper()
-	r := resolved(p.ResolveTask(Task{ID: id, Job: job, Queue: queue, Pod: podOfRequests(requests)}))
-	return r
+	return resolved(p.ResolveTask(Task{ID: id, Job: job, Queue: queue, Pod: podOfRequests(requests)}))
 }
 
 // answered writes an answer: "yes", or the message.

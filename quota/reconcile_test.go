@@ -547,8 +547,7 @@ func TestUnseenByAge(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	report := func() Report {
 		t.Helper()
-		rep := testkit.Must(w.Reconcile(View{}))
-		return rep
+		return testkit.Must(w.Reconcile(View{}))
 	}
 	w.reserve("old", "q", "A:1")
 	w.commit("t", "old", "q", "A:1")

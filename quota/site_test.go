@@ -114,8 +114,7 @@ func TestSiteOfTask(t *testing.T) {
 	dead := map[string]string{"b": "A:10 B:10"}
 	card := []Item{{Alternatives: []string{"A"}, Milli: 10000}}
 	bound := func(w *world) *TaskRequest {
-		task := resolved(w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Node: "a", Cards: card}))
-		return task
+		return resolved(w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Node: "a", Cards: card}))
 	}
 	for _, c := range []struct {
 		what  string

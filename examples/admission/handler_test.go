@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 )
 
@@ -68,14 +69,8 @@ func TestRequests(t *testing.T) {
 		{"GET /", ``, 404, ``},
 	} {
 		method, path, _ := strings.Cut(c.request, " ")
-		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testkit.Must(http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(c.body)))
+		response := testkit.Must(http.DefaultClient.Do(request))
 		text, err := io.ReadAll(response.Body)
 		response.Body.Close()
 		if err != nil || response.StatusCode != c.status || !strings.Contains(string(text), c.want) {
@@ -101,10 +96,7 @@ func TestReadme(t *testing.T) {
 	defer s.close()
 	server := httptest.NewServer(newHandler(s))
 	defer server.Close()
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("README.md"))
 	lines := 0
 	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		for _, command := range regexp.MustCompile(`(?m)^\$ (.*)\n((?:[^$].*\n)*)`).FindAllStringSubmatch(block[1], -1) {
@@ -138,9 +130,7 @@ func TestRetry(t *testing.T) {
 	send := func(s *store, method, path string) (status int, a quota.Answer) {
 		w := httptest.NewRecorder()
 		newHandler(s).ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
-		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(json.Unmarshal(w.Body.Bytes(), &a))
 		return w.Code, a
 	}
 	s := openSample(t, dir, 2)
@@ -165,7 +155,5 @@ func TestRetry(t *testing.T) {
 			t.Errorf("%s, and it is there", want)
 		}
 	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.close())
 }

@@ -31,9 +31,7 @@ func TestKill(t *testing.T) {
 
 	program, data := build(t), t.TempDir()
 	flags := []string{"-snapshot-every", "97", "-queues", filepath.Join(data, "queues.json")}
-	if err := os.WriteFile(flags[3], []byte(killQueues), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(os.WriteFile(flags[3], []byte(killQueues), 0o666))
 	service := start(t, program, data, flags...)
 	var url atomic.Pointer[string]
 	url.Store(&service.url)
@@ -122,9 +120,7 @@ func TestKill(t *testing.T) {
 			<-moments
 		}
 		time.Sleep(time.Duration(random.IntN(3000)) * time.Microsecond)
-		if err := service.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(service.Process.Kill())
 		_ = service.Wait() // it was killed
 		service = start(t, program, data, flags...)
 		url.Store(&service.url)
@@ -170,16 +166,11 @@ func TestKill(t *testing.T) {
 	}
 
 	// A graceful end, and what is on disk.
-	if err := service.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(service.Process.Signal(os.Interrupt))
 	if err := service.Wait(); err != nil {
 		t.Errorf("after an interrupt: %v", err)
 	}
-	specs, err := quota.ReadQueues([]byte(killQueues))
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := testkit.Must(quota.ReadQueues([]byte(killQueues)))
 	s, notes, err := open(data, specs, 1)
 	if err != nil || len(notes) > 0 {
 		t.Fatalf("%v, %v", notes, err)

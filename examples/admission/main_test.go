@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 func TestFlags(t *testing.T) {
@@ -34,9 +35,7 @@ func TestFaultsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"bad.yaml": "a: [", "pod.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: p}}", "tree.yaml": "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: q}, spec: {parent: p}}"} {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.WriteFile(name, []byte(text), 0o666))
 		err := program(t.Context(), []string{"-data", filepath.Join(dir, "data"), "-queues", name}, io.Discard)
 		if err == nil || help.Status(err, io.Discard) != command.Failed {
 			t.Errorf("%s: %v", name, err)
@@ -58,10 +57,7 @@ func TestEnd(t *testing.T) {
 	go func() {
 		ended <- program(ctx, []string{"-data", data, "-addr", "localhost:0", "-snapshot-every", "5"}, in)
 	}()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := testkit.Must(bufio.NewReader(out).ReadString('\n'))
 	url := strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
 
 	var clients sync.WaitGroup

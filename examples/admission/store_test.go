@@ -15,18 +15,13 @@ import (
 	"github.com/resvec/resvec/quota"
 )
 
-func sampleSpecs(t testing.TB) []quota.Queue {
-	t.Helper()
-	specs, err := quota.ReadQueues(sampleQueues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return specs
+func sampleSpecs() []quota.Queue {
+	return testkit.Must(quota.ReadQueues(sampleQueues))
 }
 
 func openSample(t testing.TB, dir string, every int) *store {
 	t.Helper()
-	s, notes, err := open(dir, sampleSpecs(t), every)
+	s, notes, err := open(dir, sampleSpecs(), every)
 	if err != nil || len(notes) > 0 {
 		t.Fatalf("%v, %v", notes, err)
 	}
@@ -42,26 +37,20 @@ func (s *store) reserve(t testing.TB, id string, cards int) bool {
 		t.Fatal(err)
 	}
 	var a quota.Answer
-	err = s.do(t.Context(), func() (record, bool) {
+	testkit.Check(s.do(t.Context(), func() (record, bool) {
 		a, _ = s.ledger.Reserve(request)
 		need := request.Need()
 		return record{a.Seq, id, "vision", &need}, a.OK && !a.Repeat
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return a.OK
 }
 
 func (s *store) release(t testing.TB, id string) {
 	t.Helper()
-	err := s.do(t.Context(), func() (record, bool) {
+	testkit.Check(s.do(t.Context(), func() (record, bool) {
 		seq, known := s.ledger.ReleaseJob(id)
 		return record{Seq: seq, Job: id}, known
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // kill ends a store as a killed process does: nothing is written, and the lock goes.
@@ -69,9 +58,7 @@ func (s *store) kill(t testing.TB) {
 	t.Helper()
 	close(s.quit)
 	<-s.done
-	if err := errors.Join(s.err, s.journal.Close(), s.lock.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(errors.Join(s.err, s.journal.Close(), s.lock.Close()))
 }
 
 // recovered returns the ledger of a folder, before the queues of now.
@@ -108,18 +95,13 @@ func TestTorn(t *testing.T) {
 	}
 	name := filepath.Join(dir, journalName)
 	s.kill(t)
-	journal, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	journal := testkit.Must(os.ReadFile(name))
 	if len(states) < 20 || bytes.Count(journal, []byte("\n")) != len(states)-1 {
 		t.Fatalf("%d states, %d lines", len(states), bytes.Count(journal, []byte("\n")))
 	}
 	step := testkit.Amount(t, 97, 13, 1)
 	for size := 0; size <= len(journal); size += step {
-		if err := os.WriteFile(name, journal[:size], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.WriteFile(name, journal[:size], 0o666))
 		l, err := recovered(t, dir)
 		if err != nil {
 			t.Fatalf("%d of %d bytes: %v", size, len(journal), err)
@@ -134,16 +116,12 @@ func TestTorn(t *testing.T) {
 	for at := 0; at < first; at += step {
 		bad := bytes.Clone(journal)
 		bad[at] ^= 1
-		if err := os.WriteFile(name, bad, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.WriteFile(name, bad, 0o666))
 		if _, err := recovered(t, dir); err == nil || !strings.Contains(err.Error(), "journal:1: ") {
 			t.Fatalf("byte %d is another one: %v", at, err)
 		}
 	}
-	if err := os.WriteFile(name, journal[first+1:], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(os.WriteFile(name, journal[first+1:], 0o666))
 	if _, err := recovered(t, dir); err == nil {
 		t.Error("a journal without its first line is taken")
 	}
@@ -156,17 +134,11 @@ func TestSave(t *testing.T) {
 	s := openSample(t, dir, 1000)
 	write := func(name string, data []byte) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.WriteFile(filepath.Join(dir, name), data, 0o666))
 	}
 	read := func(name string) []byte {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 	}
 	old := read(snapshotName)
 	s.reserve(t, "a", 3)
@@ -186,9 +158,7 @@ func TestSave(t *testing.T) {
 	check("the snapshot, and all of the journal")
 	var saved error
 	err := s.do(t.Context(), func() (record, bool) { saved = s.save(); return record{}, false })
-	if err := errors.Join(saved, err); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(errors.Join(saved, err))
 	check("saved")
 	if len(read(journalName)) > 0 {
 		t.Error("the journal is not empty")
@@ -211,13 +181,13 @@ func TestSave(t *testing.T) {
 	} {
 		write(snapshotName, c.snapshot)
 		write(journalName, c.journal)
-		if _, _, err := open(dir, sampleSpecs(t), 1000); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := open(dir, sampleSpecs(), 1000); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
 	write(snapshotName, old)
 	write(journalName, journal[:len(journal)-1])
-	s, notes, err := open(dir, sampleSpecs(t), 1000)
+	s, notes, err := open(dir, sampleSpecs(), 1000)
 	if err != nil || len(notes) != 1 || notes[0] != filepath.Join(dir, journalName)+":3 was torn by a crash, never answered, and is left out" {
 		t.Fatalf("%q, %v", notes, err)
 	}
@@ -229,7 +199,7 @@ func TestSave(t *testing.T) {
 func TestStore(t *testing.T) {
 	dir := t.TempDir()
 	s := openSample(t, dir, 3)
-	if _, _, err := open(dir, sampleSpecs(t), 3); err == nil || !strings.Contains(err.Error(), "another process may have it") {
+	if _, _, err := open(dir, sampleSpecs(), 3); err == nil || !strings.Contains(err.Error(), "another process may have it") {
 		t.Errorf("a second store: %v", err)
 	}
 	for i := range 20 {
@@ -245,9 +215,7 @@ func TestStore(t *testing.T) {
 	if !known || status.Held.Cards["NVIDIA-A100-SXM4-80GB"] != 4000 {
 		t.Errorf("%+v, %v", status, known)
 	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.close())
 	if info, err := os.Stat(filepath.Join(dir, journalName)); err != nil || info.Size() > 0 {
 		t.Errorf("the journal is not empty: %v", err)
 	}
@@ -256,7 +224,7 @@ func TestStore(t *testing.T) {
 	}
 
 	// Queues of which one is lowered, and one is gone.
-	specs := sampleSpecs(t)[:2]
+	specs := sampleSpecs()[:2]
 	specs[1].Annotations = map[string]string{quota.QuotaAnnotation: `{"NVIDIA-A100-SXM4-80GB": 3, "T4": "x"}`}
 	s, notes, err := open(dir, specs, 3)
 	if err != nil {
@@ -269,16 +237,12 @@ queue "vision": NVIDIA-A100-SXM4-80GB is over its limit, and admits nothing`; st
 	if s.reserve(t, "more", 1) {
 		t.Error("a queue over its limit admits")
 	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.close())
 	s, notes, err = open(dir, specs[:1], 3)
 	if err != nil || len(notes) != 2 || notes[0] != `queue "vision" is gone, and closed until its last job is released` {
 		t.Fatalf("%q, %v", notes, err)
 	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.close())
 }
 
 // TestConcurrent: many at a time, with a snapshot every few changes, leave on disk what the
@@ -311,9 +275,7 @@ func TestConcurrent(t *testing.T) {
 // TestDiskFails: when a sync fails, nothing is answered any more, and the end says why.
 func TestDiskFails(t *testing.T) {
 	s := openSample(t, t.TempDir(), 1000)
-	if err := s.journal.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.journal.Close())
 	err := s.do(t.Context(), func() (record, bool) { return record{Seq: 2}, true })
 	if !errors.Is(err, os.ErrClosed) {
 		t.Errorf("answered %v", err)
@@ -359,7 +321,7 @@ func BenchmarkChange(b *testing.B) {
 // many changes in the journal.
 func BenchmarkSnapshot(b *testing.B) {
 	const jobs = 50_000
-	specs := sampleSpecs(b)
+	specs := sampleSpecs()
 	for i := range specs {
 		specs[i].Annotations = map[string]string{quota.QuotaAnnotation: `{"NVIDIA-A100-SXM4-80GB": 1000000, "NVIDIA-H100-80GB-HBM3": 1000000}`}
 	}
@@ -382,26 +344,17 @@ func BenchmarkSnapshot(b *testing.B) {
 		need := request.Need()
 		records = append(records, record{a.Seq, id, "vision", &need})
 	}
-	if err := s.save(); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Check(s.save())
 	b.Run("save", func(b *testing.B) {
 		for b.Loop() {
-			if err := s.save(); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Check(s.save())
 		}
-		info, err := os.Stat(filepath.Join(dir, snapshotName))
-		if err != nil {
-			b.Fatal(err)
-		}
+		info := testkit.Must(os.Stat(filepath.Join(dir, snapshotName)))
 		b.ReportMetric(float64(info.Size())/1e6, "MB")
 	})
 	b.Run("restore", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := recovered(b, dir); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Must(recovered(b, dir))
 		}
 	})
 	s.kill(b)
@@ -410,13 +363,8 @@ func BenchmarkSnapshot(b *testing.B) {
 		b.Fatal(err)
 	}
 	for len(records) > 0 {
-		line, err := journalLine(records[:100])
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := s.journal.Write(line); err != nil {
-			b.Fatal(err)
-		}
+		line := testkit.Must(journalLine(records[:100]))
+		testkit.Must(s.journal.Write(line))
 		records = records[100:]
 	}
 	s.kill(b)
@@ -426,10 +374,7 @@ func BenchmarkSnapshot(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		info, err := os.Stat(filepath.Join(dir, journalName))
-		if err != nil {
-			b.Fatal(err)
-		}
+		info := testkit.Must(os.Stat(filepath.Join(dir, journalName)))
 		b.ReportMetric(float64(info.Size())/1e6, "MB")
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/examples/internal/golden"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the picture of docs/fairshare.md, and testdata")
@@ -40,9 +41,7 @@ func TestRules(t *testing.T) {
 // Example_answer is a moment of the day, and what would be otherwise.
 func Example_answer() {
 	args := []string{"-jobs", "testdata/jobs.csv", "-set", "speech.weight=1"}
-	if err := program(args, nil, os.Stdout); err != nil {
-		panic(err)
-	}
+	testkit.Check(program(args, nil, os.Stdout))
 	// Output:
 	// 12 of gpu
 	//   queue     has  wants  should have  because
@@ -72,9 +71,7 @@ items:
   spec: {}
 `
 	var out bytes.Buffer
-	if err := program([]string{"-rules", "kai", "-jobs", "-"}, strings.NewReader(pods), &out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(program([]string{"-rules", "kai", "-jobs", "-"}, strings.NewReader(pods), &out))
 	for _, want := range []string{"vision  8    8 ", "speech  0    6 ", "next: x/b\n", "x/b of speech could take x/a of vision\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
@@ -95,24 +92,18 @@ func TestPage(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	queues := file("queues.yaml", "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: \"<b>bad</b>\"}\nspec: {weight: 1, deserved: {cpu: 2}}\n")
 	jobs := file("jobs.csv", "job,queue,state,cpu\nx,<b>bad</b>,waits,3\n")
 	page := filepath.Join(folder, "page.html")
-	if err := program([]string{"-queues", queues, "-jobs", jobs, "-total", "cpu=4", "-html", page}, nil, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(program([]string{"-queues", queues, "-jobs", jobs, "-total", "cpu=4", "-html", page}, nil, io.Discard))
 	text, err := os.ReadFile(page)
 	if err != nil || bytes.Contains(text, []byte("<b>")) || !bytes.Contains(text, []byte("&lt;b&gt;bad&lt;/b&gt;")) || !bytes.Contains(text, []byte("width: 75.00%")) {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if err := program([]string{"-html", page}, nil, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(program([]string{"-html", page}, nil, io.Discard))
 	if text, err = os.ReadFile(page); err != nil || !bytes.Contains(text, []byte(`src="data:image/svg`)) {
 		t.Errorf("no picture in the page of a story: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // Both engines decide the same, and the proof saves simulations, on clusters of many
@@ -19,10 +20,7 @@ func TestDecisions(t *testing.T) {
 		placed := 0
 		for nodes := 1; nodes <= 60; nodes += 3 {
 			for seed := range uint64(3) {
-				r, err := compare(story.action, nodes, story.make(nodes, rand.New(rand.NewPCG(seed, 5))))
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := testkit.Must(compare(story.action, nodes, story.make(nodes, rand.New(rand.NewPCG(seed, 5)))))
 				if r.proof.simulations > r.loops.simulations {
 					t.Errorf("%s, %d nodes: %d simulations with a proof, %d without", story.action, nodes, r.proof.simulations, r.loops.simulations)
 				}
@@ -38,18 +36,13 @@ func TestDecisions(t *testing.T) {
 // The table has a row for every action and size, and the picture is written.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	results, err := run(&out, []int{8, 40}, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := testkit.Must(run(&out, []int{8, 40}, 1, nil))
 	table, _, explained := strings.Cut(out.String(), legend)
 	if rows := strings.Count(table, "\n"); rows != 1+2*len(stories) || !explained {
 		t.Errorf("%d rows:\n%s", rows, out.String())
 	}
 	path := filepath.Join(t.TempDir(), "gangs.svg")
-	if err := writePicture(path, results); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(writePicture(path, results))
 	svg, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(svg, []byte("</svg>")) {
 		t.Errorf("no picture: %v", err)

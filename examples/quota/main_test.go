@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 )
 
@@ -28,18 +29,11 @@ func TestStories(t *testing.T) {
 	const golden = "testdata/want.txt"
 	for range 5 {
 		var out bytes.Buffer
-		if err := run(&out); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(run(&out))
 		if *update {
-			if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(os.WriteFile(golden, out.Bytes(), 0o644))
 		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testkit.Must(os.ReadFile(golden))
 		if diff := cmp.Diff(string(want), out.String()); diff != "" {
 			t.Fatalf("the stories differ from %s (-want +got):\n%s", golden, diff)
 		}

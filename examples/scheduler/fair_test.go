@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -17,15 +18,10 @@ func TestCycles(t *testing.T) {
 		q.Name = name
 		teams.queues = append(teams.queues, q)
 	}
-	s, err := newScheduler(teams, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(newScheduler(teams, nil))
 	s.bind = bindTo
 	for _, n := range cluster() {
-		if err := s.nodeSeen(n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(s.nodeSeen(n))
 	}
 	var waiting []*corev1.Pod
 	objects := map[types.UID]*corev1.Pod{}
@@ -50,9 +46,7 @@ func TestCycles(t *testing.T) {
 			}
 			waiting = nil
 			for _, id := range evict {
-				if err := s.podGone(id); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(s.podGone(id))
 				evicted(objects[id])
 			}
 			for _, p := range objects {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -21,10 +22,7 @@ const a100 = "NVIDIA-A100-SXM4-80GB"
 
 func newTestScheduler(t *testing.T, snapshot []byte) *scheduler {
 	t.Helper()
-	s, err := newScheduler(operator, snapshot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(newScheduler(operator, snapshot))
 	s.bind = bindTo
 	return s
 }
@@ -68,9 +66,7 @@ func TestKinds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newTestScheduler(t, nil)
 			for _, n := range cluster() {
-				if err := s.nodeSeen(n); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(s.nodeSeen(n))
 			}
 			failed := func(what string, err error, want string) bool {
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -96,9 +92,7 @@ func TestKinds(t *testing.T) {
 				}
 			}
 			check(t, s)
-			if err := s.podGone(c.pod.UID); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(s.podGone(c.pod.UID))
 			checkZero(t, s)
 		})
 	}
@@ -109,30 +103,20 @@ func TestKinds(t *testing.T) {
 func TestFilterByAccount(t *testing.T) {
 	s := newTestScheduler(t, nil)
 	for _, n := range cluster() {
-		if err := s.nodeSeen(n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(s.nodeSeen(n))
 	}
 	for _, c := range []struct {
 		requests string
 		want     []string
 	}{{"nvidia.com/gpu", []string{"gpu-1", "gpu-2", "shared-1"}}, {"koordinator.sh/gpu", []string{"gpu-1", "gpu-2"}}, {"koordinator.sh/rdma", nil}} {
 		object := newPod("p", "", amounts("2", c.requests, "1"))
-		needs, err := share.Normalize(vectormap.PodRequests(object, podOptions))
-		if err != nil {
-			t.Fatal(err)
-		}
+		needs := testkit.Must(share.Normalize(vectormap.PodRequests(object, podOptions)))
 		var unnamed []string // Koordinator's
-		request, err := s.resources.PodRequest(nil, object, podOptions, &unnamed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := testkit.Must(s.resources.PodRequest(nil, object, podOptions, &unnamed))
 		if i, ok := s.resources.Index("koordinator.sh/gpu"); ok {
 			request[i] = 0 // as if no node announced it
 		}
-		if err := s.updateCards(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(s.updateCards())
 		job := jobOf(object)
 		task, _, err := s.ledger.ResolveTask(job.Tasks[0])
 		if err != nil {
@@ -154,9 +138,7 @@ func TestFilterByAccount(t *testing.T) {
 func TestResized(t *testing.T) {
 	s := newTestScheduler(t, nil)
 	for _, n := range cluster() {
-		if err := s.nodeSeen(n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(s.nodeSeen(n))
 	}
 	p := newPod("p", "", amounts("4", "", ""))
 	p.Spec.NodeName, p.Status.Phase, p.Spec.Containers[0].Name = "cpu-1", corev1.PodRunning, "main"
@@ -164,9 +146,7 @@ func TestResized(t *testing.T) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: "main", AllocatedResources: has, Resources: &corev1.ResourceRequirements{Requests: has},
 	}}
-	if err := s.podSeen(p); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.podSeen(p))
 	row, _ := s.nodes.Row("cpu-1")
 	taken := s.nodes.Allocatable().At(row, vectormap.CPU) - s.nodes.Free().At(row, vectormap.CPU)
 	if q, _ := s.ledger.Queue("research"); taken != 8000 || q.CPU.Allocated != 8000 {
@@ -217,9 +197,7 @@ func TestLives(t *testing.T) {
 // takes now.
 func TestAdmitAgain(t *testing.T) {
 	s := newTestScheduler(t, nil)
-	if err := s.nodeSeen(newNode("gpu-1", "64", a100, 4)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.nodeSeen(newNode("gpu-1", "64", a100, 4)))
 	for _, c := range []struct {
 		gpus string
 		held int64
@@ -265,22 +243,16 @@ func TestDeviceGone(t *testing.T) {
 // other is fuller.
 func TestWhichGPU(t *testing.T) {
 	s := newTestScheduler(t, nil)
-	if err := s.nodeSeen(newNode("gpu-1", "64", a100, 2)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.nodeSeen(newNode("gpu-1", "64", a100, 2)))
 	for minor, percent := range []int64{40, 50} { // run already
 		p := newPod(fmt.Sprint("runs-", minor), "", amounts("2", "koordinator.sh/gpu", fmt.Sprint(percent)))
 		devices := []share.Allocation{{Kind: "gpu", Devices: []share.Allocated{{
 			Minor: int32(minor), Amounts: share.Amounts{share.GPUCore: percent, share.GPUMemoryRatio: percent},
 		}}}}
-		if err := errors.Join(bindTo(p, "gpu-1", devices), s.podSeen(p)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(errors.Join(bindTo(p, "gpu-1", devices), s.podSeen(p)))
 	}
 	p := newPod("p", "", amounts("2", "koordinator.sh/gpu", "10"))
-	if err := errors.Join(s.admit(p), s.schedule(p)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(errors.Join(s.admit(p), s.schedule(p)))
 	if left := fmt.Sprint(s.account.GPUs().Devices(0)); left != "[500 500]" {
 		t.Error(left)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/examples/internal/golden"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite the pictures of docs and testdata/want.txt")
@@ -20,9 +21,7 @@ func TestUpToDate(t *testing.T) {
 // TestHelp: every flag is in a group of the help, and the examples are right.
 func TestHelp(t *testing.T) {
 	t.Chdir(t.TempDir()) // the examples write files
-	if err := os.Mkdir("docs", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(os.Mkdir("docs", 0o755))
 	if err := help.Check(program); err != nil {
 		t.Error(err)
 	}

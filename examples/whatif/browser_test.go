@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // A browser is a headless Chromium with one page, told what to do by the DevTools
@@ -58,14 +60,10 @@ func newBrowser(t *testing.T) *browser {
 	command.WaitDelay = 10 * time.Second
 	var complaints bytes.Buffer
 	command.Stderr = &complaints
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(command.Start())
 	theirIn.Close()
 	theirOut.Close()
-	if err := from.SetReadDeadline(time.Now().Add(3 * time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(from.SetReadDeadline(time.Now().Add(3 * time.Minute)))
 	b := &browser{t: t, to: to, from: bufio.NewReader(from)}
 	t.Cleanup(func() {
 		b.session = ""
@@ -107,10 +105,7 @@ func (b *browser) send(method string, params any) {
 	if b.session != "" {
 		message["sessionId"] = b.session
 	}
-	text, err := json.Marshal(message)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(message))
 	if _, err := b.to.Write(append(text, 0)); err != nil {
 		b.t.Logf("%s: %v", method, err)
 	}
@@ -129,9 +124,7 @@ func (b *browser) next() (id int, result json.RawMessage) {
 		Result json.RawMessage
 		Error  *struct{ Message string }
 	}
-	if err := json.Unmarshal(text[:len(text)-1], &m); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Check(json.Unmarshal(text[:len(text)-1], &m))
 	if m.Error != nil {
 		b.t.Fatal(m.Error.Message)
 	}
@@ -151,9 +144,7 @@ func (b *browser) call(method string, params, answer any) {
 			continue
 		}
 		if answer != nil {
-			if err := json.Unmarshal(result, answer); err != nil {
-				b.t.Fatal(err)
-			}
+			testkit.Check(json.Unmarshal(result, answer))
 		}
 		return
 	}
@@ -225,9 +216,7 @@ func (b *browser) quiet() {
 			b.t.Errorf("%s %s", e.Method, e.Params)
 		case e.Method == "Network.requestWillBeSent":
 			var request struct{ Request struct{ URL string } }
-			if err := json.Unmarshal(e.Params, &request); err != nil {
-				b.t.Fatal(err)
-			}
+			testkit.Check(json.Unmarshal(e.Params, &request))
 			if !strings.HasPrefix(request.Request.URL, "file:///") || !strings.HasSuffix(request.Request.URL, "report.html") {
 				b.t.Errorf("loads %s", request.Request.URL)
 			}
@@ -323,10 +312,7 @@ func TestPageText(t *testing.T) {
 	}
 	var objects strings.Builder
 	quoted := func(text string) string {
-		encoded, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := testkit.Must(json.Marshal(text))
 		return string(encoded)
 	}
 	for i, name := range names {
@@ -366,9 +352,7 @@ func TestPageSize(t *testing.T) {
 			i, i%40, 1+i%3, 1+i%5, i%2*max(1, i%7-3))
 	}
 	name := filepath.Join(t.TempDir(), "objects.json")
-	if err := os.WriteFile(name, []byte(objects.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(os.WriteFile(name, []byte(objects.String()), 0o644))
 	start := time.Now()
 	page := pageOf(t, "-snapshot", name)
 	made := time.Since(start)
@@ -386,10 +370,7 @@ func TestPageSize(t *testing.T) {
 	shown := b.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.round(performance.getEntriesByType('navigation')[0].loadEventEnd)))))")
 	filtered := b.eval("(() => { const t = performance.now(); filter(); return Math.round(performance.now() - t) })()")
 	drawn := b.eval("(() => { const t = performance.now(); draw(); return Math.round(performance.now() - t) })()")
-	info, err := os.Stat(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(os.Stat(page))
 	t.Logf("%d nodes, %d pods: %v to answer and write, %.1f MB, %s elements; loaded after %s ms, filters in %s ms, draws both maps in %s ms",
 		nodes, pods, made.Round(100*time.Millisecond), float64(info.Size())/1e6, b.eval("document.getElementsByTagName('*').length"), shown, filtered, drawn)
 	b.quiet()

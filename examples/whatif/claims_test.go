@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -35,28 +36,25 @@ func claimOf(template string) string {
 
 // Claims count as what nodes have by their ResourceSlices, by class, product and profile.
 func TestClaims(t *testing.T) {
-	c := mustAsk(t, both+
-		nodeYAML("a", "", "cpu: 64, pods: 99", "")+nodeYAML("h", "", "cpu: 64, pods: 99", "")+nodeYAML("m", "", "cpu: 64, pods: 99", "")+
-		sliceYAML("a", gpuYAML("gpu-0", "NVIDIA A100"), gpuYAML("gpu-1", "NVIDIA A100"))+
-		sliceYAML("h", gpuYAML("gpu-0", "NVIDIA H100"), gpuYAML("gpu-1", "NVIDIA H100"))+
-		sliceYAML("m", migYAML("mig-0", "NVIDIA A100", "1g.5gb"), migYAML("mig-1", "NVIDIA A100", "1g.5gb"))+
-		`- {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: h100}, spec: {selectors: [{cel: {expression: 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100"'}}]}}`+"\n"+
-		templateYAML("h100", "deviceClassName: h100")+
-		templateYAML("any2", "deviceClassName: gpu.nvidia.com, count: 2")+
-		templateYAML("slice", `deviceClassName: mig.nvidia.com, selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].profile == '1g.5gb'"}}]`)+
-		templateYAML("odd", `deviceClassName: gpu.nvidia.com, selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].productName.startsWith('NVIDIA')"}}]`)+
-		"- {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: own}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: h100}}]}}}\n"+
-		podYAML("runs", "cpu: 1", "nodeName: h, "+claimOf("h100"))+
-		podYAML("h-1", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: own}]")+
-		podYAML("h-2", "cpu: 1", claimOf("h100"))+
-		podYAML("two", "cpu: 1", claimOf("any2"))+
-		podYAML("two-more", "cpu: 1", claimOf("any2"))+
-		podYAML("s-1", "cpu: 1", claimOf("slice"))+podYAML("s-2", "cpu: 1", claimOf("slice"))+podYAML("s-3", "cpu: 1", claimOf("slice"))+
-		podYAML("odd", "cpu: 1", claimOf("odd"))+podYAML("missing", "cpu: 1", claimOf("nothing")))
-	o, err := c.simulate(nil, vector.TieLowest())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := mustAsk(both +
+		nodeYAML("a", "", "cpu: 64, pods: 99", "") + nodeYAML("h", "", "cpu: 64, pods: 99", "") + nodeYAML("m", "", "cpu: 64, pods: 99", "") +
+		sliceYAML("a", gpuYAML("gpu-0", "NVIDIA A100"), gpuYAML("gpu-1", "NVIDIA A100")) +
+		sliceYAML("h", gpuYAML("gpu-0", "NVIDIA H100"), gpuYAML("gpu-1", "NVIDIA H100")) +
+		sliceYAML("m", migYAML("mig-0", "NVIDIA A100", "1g.5gb"), migYAML("mig-1", "NVIDIA A100", "1g.5gb")) +
+		`- {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: h100}, spec: {selectors: [{cel: {expression: 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].productName == "NVIDIA H100"'}}]}}` + "\n" +
+		templateYAML("h100", "deviceClassName: h100") +
+		templateYAML("any2", "deviceClassName: gpu.nvidia.com, count: 2") +
+		templateYAML("slice", `deviceClassName: mig.nvidia.com, selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].profile == '1g.5gb'"}}]`) +
+		templateYAML("odd", `deviceClassName: gpu.nvidia.com, selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].productName.startsWith('NVIDIA')"}}]`) +
+		"- {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: own}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: h100}}]}}}\n" +
+		podYAML("runs", "cpu: 1", "nodeName: h, "+claimOf("h100")) +
+		podYAML("h-1", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: own}]") +
+		podYAML("h-2", "cpu: 1", claimOf("h100")) +
+		podYAML("two", "cpu: 1", claimOf("any2")) +
+		podYAML("two-more", "cpu: 1", claimOf("any2")) +
+		podYAML("s-1", "cpu: 1", claimOf("slice")) + podYAML("s-2", "cpu: 1", claimOf("slice")) + podYAML("s-3", "cpu: 1", claimOf("slice")) +
+		podYAML("odd", "cpu: 1", claimOf("odd")) + podYAML("missing", "cpu: 1", claimOf("nothing")))
+	o := testkit.Must(c.simulate(nil, vector.TieLowest()))
 	var got []string
 	for i, row := range o.rows {
 		on := "-"
@@ -85,18 +83,15 @@ func TestAllocatedClaims(t *testing.T) {
 		return fmt.Sprintf("- {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: %s}, spec: {devices: {requests: [{name: r, firstAvailable: [{name: f, deviceClassName: gpu.nvidia.com}]}]}}, "+
 			"status: {allocation: {devices: {results: [{request: r, driver: gpu.nvidia.com, pool: a, device: %s}]}}}}\n", name, device)
 	}
-	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 64, pods: 99", "")+
-		sliceYAML("a", gpuYAML("gpu-0", "NVIDIA A100"), gpuYAML("gpu-1", "NVIDIA A100"), gpuYAML("gpu-2", "NVIDIA A100"))+
-		templateYAML("gpu", "deviceClassName: gpu.nvidia.com")+
-		claim("made", "gpu-0")+claim("own", "gpu-2")+
-		"- {apiVersion: v1, kind: Pod, metadata: {name: runs}, spec: {nodeName: a, resourceClaims: [{name: c, resourceClaimTemplateName: gone}]}, status: {resourceClaimStatuses: [{name: c, resourceClaimName: made}]}}\n"+
-		podYAML("unknown", "cpu: 1", "nodeName: a, "+claimOf("gone"))+
-		podYAML("waits", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: own}]")+
-		podYAML("p-1", "cpu: 1", claimOf("gpu"))+podYAML("p-2", "cpu: 1", claimOf("gpu")))
-	o, err := c.simulate(nil, vector.TieLowest())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := mustAsk(both + nodeYAML("a", "", "cpu: 64, pods: 99", "") +
+		sliceYAML("a", gpuYAML("gpu-0", "NVIDIA A100"), gpuYAML("gpu-1", "NVIDIA A100"), gpuYAML("gpu-2", "NVIDIA A100")) +
+		templateYAML("gpu", "deviceClassName: gpu.nvidia.com") +
+		claim("made", "gpu-0") + claim("own", "gpu-2") +
+		"- {apiVersion: v1, kind: Pod, metadata: {name: runs}, spec: {nodeName: a, resourceClaims: [{name: c, resourceClaimTemplateName: gone}]}, status: {resourceClaimStatuses: [{name: c, resourceClaimName: made}]}}\n" +
+		podYAML("unknown", "cpu: 1", "nodeName: a, "+claimOf("gone")) +
+		podYAML("waits", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: own}]") +
+		podYAML("p-1", "cpu: 1", claimOf("gpu")) + podYAML("p-2", "cpu: 1", claimOf("gpu")))
+	o := testkit.Must(c.simulate(nil, vector.TieLowest()))
 	if got, want := fmt.Sprint(o.rows), "[0 0 -1]"; got != want {
 		t.Errorf("rows %s, want %s", got, want)
 	}
@@ -164,11 +159,8 @@ func TestClaimsTogether(t *testing.T) {
 			}
 			return false
 		}
-		c := mustAsk(t, text)
-		o, err := c.simulate(nil, vector.TieLowest())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := mustAsk(text)
+		o := testkit.Must(c.simulate(nil, vector.TieLowest()))
 		var got, want []int
 		for i, row := range o.rows {
 			if row >= 0 {
@@ -219,10 +211,10 @@ func TestRestrict(t *testing.T) {
 
 // A claim that several pods share, and a request that is not exact, are not looked at.
 func TestClaimsNotCounted(t *testing.T) {
-	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 64, pods: 99", "")+
-		"- {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: shared}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com}}]}}}\n"+
-		templateYAML("all", "deviceClassName: gpu.nvidia.com, allocationMode: All")+
-		podYAML("p", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: shared}]")+podYAML("q", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: shared}]")+
+	c := mustAsk(both + nodeYAML("a", "", "cpu: 64, pods: 99", "") +
+		"- {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: shared}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com}}]}}}\n" +
+		templateYAML("all", "deviceClassName: gpu.nvidia.com, allocationMode: All") +
+		podYAML("p", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: shared}]") + podYAML("q", "cpu: 1", "resourceClaims: [{name: c, resourceClaimName: shared}]") +
 		podYAML("r", "cpu: 1", claimOf("all")))
 	if r := c.remarks(); len(r) != 1 || len(r[0].pods) != 3 {
 		t.Errorf("got %v, want three pods with claims", r)

@@ -5,17 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
 // demandIn returns what the queue of a text needs.
 func demandIn(t *testing.T, text string) *demand {
 	t.Helper()
-	c := mustAsk(t, both+text)
-	o, err := c.simulate(nil, vector.TieLowest())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := mustAsk(both + text)
+	o := testkit.Must(c.simulate(nil, vector.TieLowest()))
 	return c.demandOf(o)
 }
 
@@ -56,10 +54,7 @@ func TestDemand(t *testing.T) {
 			t.Errorf("%s: %d pods fit on none, want %d", c.name, len(d.never), c.never)
 		}
 		for i, want := range c.alone {
-			n, err := d.alone(&d.shapes[i], vector.TieLowest())
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := testkit.Must(d.alone(&d.shapes[i], vector.TieLowest()))
 			if got := (answer{len(n.pods), n.packed(), n.proved(), n.scheduled}); got != want {
 				t.Errorf("%s: %s: got %+v, want %+v", c.name, n.shape.name, got, want)
 			}
@@ -70,10 +65,7 @@ func TestDemand(t *testing.T) {
 			}
 			continue
 		}
-		x, err := d.mix()
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := testkit.Must(d.mix())
 		if got := fmt.Sprint(x.Counts, x.Cost, x.AtLeast); got != c.mix {
 			t.Errorf("%s: mix %s, want %s", c.name, got, c.mix)
 		}
@@ -93,10 +85,7 @@ func TestRestrictedDemand(t *testing.T) {
 		podYAML("never", "cpu: 1", "nodeSelector: {pool: c}"))
 	var got []string
 	for i := range d.shapes {
-		n, err := d.alone(&d.shapes[i], vector.TieLowest())
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := testkit.Must(d.alone(&d.shapes[i], vector.TieLowest()))
 		got = append(got, fmt.Sprintf("%s: %d on %d", n.shape.name, len(n.pods), n.packed()))
 	}
 	if got, want := strings.Join(got, ", "), "m as a1: 4 on 2, m as b1: 2 on 1, m as c1: 1 on 1"; got != want {

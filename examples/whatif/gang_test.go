@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -24,7 +25,7 @@ func TestGangNames(t *testing.T) {
 		{"", "workloadRef: {name: w, podGroup: g, podGroupReplicaKey: r}", "default/w/g/r"},
 		{"labels: {other: g}", "", ""},
 	} {
-		k := mustAsk(t, both+fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: p, %s}, spec: {%s}}\n", c.meta, c.spec))
+		k := mustAsk(both + fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: p, %s}, spec: {%s}}\n", c.meta, c.spec))
 		if got := gangName(k.queue[0], strings.Split(gangKeys, ",")); got != c.want {
 			t.Errorf("%s, %s: got %q, want %q", c.meta, c.spec, got, c.want)
 		}
@@ -40,9 +41,9 @@ func TestAllOrNothing(t *testing.T) {
 	member := func(name, gang string) string {
 		return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {team: %s}}, spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}}\n", name, gang)
 	}
-	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 4, pods: 9", "")+nodeYAML("b", "", "cpu: 4, pods: 9", "")+
-		member("x0", "five")+podYAML("single", "cpu: 1", "")+member("y0", "three")+member("x1", "five")+member("x2", "five")+
-		member("x3", "five")+member("x4", "five")+member("y1", "three")+member("y2", "three"))
+	c := mustAsk(both + nodeYAML("a", "", "cpu: 4, pods: 9", "") + nodeYAML("b", "", "cpu: 4, pods: 9", "") +
+		member("x0", "five") + podYAML("single", "cpu: 1", "") + member("y0", "three") + member("x1", "five") + member("x2", "five") +
+		member("x3", "five") + member("x4", "five") + member("y1", "three") + member("y2", "three"))
 	c.findGangs([]string{"team"})
 	o, err := c.simulate(nil, vector.TieLowest())
 	if err != nil {
@@ -88,7 +89,7 @@ func TestPodGroups(t *testing.T) {
 		if c.group != "" {
 			text += "- " + c.group
 		}
-		k := mustAsk(t, text)
+		k := mustAsk(text)
 		k.findGangs(nil)
 		o, err := k.simulate(nil, vector.TieLowest())
 		if err != nil || o.placed != c.want {
@@ -103,15 +104,12 @@ func TestPodGroups(t *testing.T) {
 
 // A gang whose pods fit one by one, but not all at once.
 func TestGangOfFew(t *testing.T) {
-	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 3, pods: 9", "")+podYAML("p", "cpu: 2", "")+podYAML("q", "cpu: 2", ""))
+	c := mustAsk(both + nodeYAML("a", "", "cpu: 3, pods: 9", "") + podYAML("p", "cpu: 2", "") + podYAML("q", "cpu: 2", ""))
 	for i := range c.queue {
 		c.queue[i].group = "g"
 	}
 	c.findGangs(nil)
-	o, err := c.simulate(nil, vector.TieLowest())
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(c.simulate(nil, vector.TieLowest()))
 	if got, want := c.explain(o, 1), "1 of the 2 pods of gang default/g have room at once, and it takes all."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -120,22 +118,12 @@ func TestGangOfFew(t *testing.T) {
 // What no node announces is left out of all that a pod requests.
 func TestIgnore(t *testing.T) {
 	o := new(objects)
-	if err := o.read("f", strings.NewReader(both+nodeYAML("a", "", "cpu: 3, pods: 9", "")+
+	testkit.Check(o.read("f", strings.NewReader(both+nodeYAML("a", "", "cpu: 3, pods: 9", "")+
 		"- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {overhead: {x/y: 1}, initContainers: [{name: i, resources: {limits: {x/y: 1}}}], containers: [{name: c, resources: {requests: {cpu: 1, x/y: 1}, limits: {x/y: 1}}}]}}\n"+
-		podYAML("q", "cpu: 1", "")), kinds{node: true, pod: true}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := newSnapshot(o, new(objects), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.ignore([]string{"x/y"}); err != nil {
-		t.Fatal(err)
-	}
-	c, err := newCluster(s, kubeTerms)
-	if err != nil {
-		t.Fatal(err)
-	}
+		podYAML("q", "cpu: 1", "")), kinds{node: true, pod: true}))
+	s := testkit.Must(newSnapshot(o, new(objects), false))
+	testkit.Check(s.ignore([]string{"x/y"}))
+	c := testkit.Must(newCluster(s, kubeTerms))
 	if got := (&report{cluster: c}).amounts(c.requests[0].Requested); got != "cpu 1" || s.ignored[0].pods != 1 {
 		t.Errorf("the pod requests %s; of %v", got, s.ignored)
 	}

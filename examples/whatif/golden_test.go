@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -22,19 +23,10 @@ func TestEveryPlacement(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		o := randomObjects(r)
-		s, err := newSnapshot(o, new(objects), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := newCluster(s, kubeTerms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(newSnapshot(o, new(objects), false))
+		c := testkit.Must(newCluster(s, kubeTerms))
 		c.findGangs([]string{"gang"})
-		out, err := c.simulate(nil, vector.TieSeeded(seed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(c.simulate(nil, vector.TieSeeded(seed)))
 		free := make([]map[corev1.ResourceName]int64, len(c.nodes))
 		for i, n := range c.nodes {
 			free[i] = make(map[corev1.ResourceName]int64)

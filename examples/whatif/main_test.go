@@ -31,9 +31,7 @@ func runProgram(t *testing.T, stdin string, args ...string) (status int, report,
 func write(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "objects.yaml")
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(os.WriteFile(name, []byte(text), 0o644))
 	return name
 }
 
@@ -53,14 +51,9 @@ func TestSample(t *testing.T) {
 				t.Fatalf("status %d: %s", status, stderr)
 			}
 			if *update {
-				if err := os.WriteFile(golden, []byte(report), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(os.WriteFile(golden, []byte(report), 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testkit.Must(os.ReadFile(golden))
 			if report != string(want) {
 				t.Errorf("%s: got\n%s\nwant\n%s", golden, report, want)
 			}
@@ -208,9 +201,7 @@ func TestHelp(t *testing.T) {
 // Each pod of testdata/all.yaml is where its annotation predicts.
 func TestPredicted(t *testing.T) {
 	o := new(objects)
-	if err := o.readFile("testdata/all.yaml", nil, kinds{node: true, pod: true}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(o.readFile("testdata/all.yaml", nil, kinds{node: true, pod: true}))
 	_, report, _ := runProgram(t, "", "-snapshot", "testdata/all.yaml", "-ignore", "nvidia.com/gpumem", "-bindings")
 	at := make(map[string]string)
 	_, bindings, _ := strings.Cut(report, "\nPOD ")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -107,8 +108,8 @@ func TestBadNodes(t *testing.T) {
 		{"a name that is none", "status: {allocatable: {cpu: 4, 'a b': 4}}", []string{"f: items[0] (Node a): status.allocatable: ", "a b"}, "", "cpu 4"},
 		{"too many", "status: {allocatable: {cpu: 4, a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x, j: x}}", []string{"allocatable.a: ", "allocatable.i: "}, "status.allocatable.i", "nothing"},
 	} {
-		c2 := mustAsk(t, both+"- {apiVersion: v1, kind: Node, metadata: {name: a}, "+c.node+"}\n"+
-			nodeYAML("b", "", "cpu: 1, pods: 9", "")+podYAML("p", "cpu: 0", "tolerations: [{operator: Exists}]")+podYAML("q", "cpu: 1", ""))
+		c2 := mustAsk(both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, " + c.node + "}\n" +
+			nodeYAML("b", "", "cpu: 1, pods: 9", "") + podYAML("p", "cpu: 0", "tolerations: [{operator: Exists}]") + podYAML("q", "cpu: 1", ""))
 		problems := strings.Join(c2.problems, "\n")
 		for _, want := range c.problem {
 			if !strings.Contains(problems, want) {
@@ -121,10 +122,7 @@ func TestBadNodes(t *testing.T) {
 		if got := (&report{cluster: c2}).amounts(c2.state.Nodes().Allocatable().Row(nil, 0)); got != c.amounts {
 			t.Errorf("%s: the node has %s, want %s", c.name, got, c.amounts)
 		}
-		o, err := c2.simulate(nil, vector.TieLowest())
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := testkit.Must(c2.simulate(nil, vector.TieLowest()))
 		if c.closed != "" && (o.rows[0] != 1 || c2.verdicts[0].reasons["node(s) had a malformed field"] != 1) {
 			t.Errorf("%s: the pod goes to row %d", c.name, o.rows[0])
 		}
@@ -138,9 +136,7 @@ func TestWantedKinds(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	bound := new(objects)
-	if err := bound.read("f", strings.NewReader(text+"\nspec: {nodeName: node-1}"), kinds{pod: true}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(bound.read("f", strings.NewReader(text+"\nspec: {nodeName: node-1}"), kinds{pod: true}))
 	if _, err := newSnapshot(new(objects), bound, false); err == nil || !strings.Contains(err.Error(), "f (Pod default/a): spec.nodeName: it is on node-1, and not pending") {
 		t.Errorf("got %v", err)
 	}
@@ -167,7 +163,7 @@ func TestLimitsOfManifests(t *testing.T) {
 		"resources: {limits: {cpu: 4, memory: 1Gi}}, containers: [{name: c, resources: {requests: {cpu: 1}}}]":               "cpu 1, memory 1Gi",
 		"resources: {limits: {cpu: 4}, requests: {cpu: 2}}, containers: [{name: c, resources: {limits: {cpu: 1}}}]":          "cpu 2",
 	} {
-		c := mustAsk(t, both+"- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {"+spec+"}}")
+		c := mustAsk(both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {" + spec + "}}")
 		if got := (&report{cluster: c}).amounts(c.requests[0].Requested); got != want {
 			t.Errorf("%s: got %s, want %s", spec, got, want)
 		}
@@ -176,17 +172,14 @@ func TestLimitsOfManifests(t *testing.T) {
 
 // What looks like a huge exponent is no fault of a label.
 func TestTextWithExponent(t *testing.T) {
-	mustAsk(t, both+"- {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {commit: '12e34567'}}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}}")
+	mustAsk(both + "- {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {commit: '12e34567'}}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}}")
 }
 
 // Fields of a later Kubernetes are counted by path.
 func TestUnknownFields(t *testing.T) {
-	c, err := question(both +
+	c := testkit.Must(question(both +
 		"- {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {orbit: 1, containers: [{name: a}, {name: b, orbit: {x: 1}}]}}\n" +
-		"- {apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {orbit: 1}}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+		"- {apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {orbit: 1}}\n"))
 	if got, want := fmt.Sprint(c.unknown), "map[spec.containers[].orbit:1 spec.orbit:2]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -228,8 +221,6 @@ func FuzzRead(f *testing.F) {
 		}
 		c.findGangs([]string{"gang"})
 		c.remarks()
-		if _, err := c.simulate(nil, vector.TieLowest()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(c.simulate(nil, vector.TieLowest()))
 	})
 }

@@ -5,15 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
-func mustAsk(t *testing.T, text string) *cluster {
-	t.Helper()
-	c, err := question(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+func mustAsk(text string) *cluster {
+	return testkit.Must(question(text))
 }
 
 // nodeYAML and podYAML return an item of a list.
@@ -37,21 +34,21 @@ func TestSorting(t *testing.T) {
 	item := func(name, meta, spec, status string) string {
 		return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, %s}, spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}], %s}, status: {%s}}\n", name, meta, spec, status)
 	}
-	c := mustAsk(t, both+
-		nodeYAML("here", "", "cpu: 8, pods: 9", "")+
-		nodeYAML("closed", "", "cpu: 8, pods: 9", "unschedulable: true")+
-		item("waits", "", "", "phase: Pending")+
-		item("waits-without-status", "", "", "")+
-		item("runs", "", "nodeName: here", "phase: Running")+
-		item("starts", "", "nodeName: here", "phase: Pending")+
-		item("ends", `deletionTimestamp: "2026-01-01T00:00:00Z"`, "nodeName: here", "phase: Running")+
-		item("unknown", "", "nodeName: here", "phase: Unknown")+
-		item("done", "", "nodeName: here", "phase: Succeeded")+
-		item("failed", "", "nodeName: here", "phase: Failed")+
-		item("failed-without-node", "", "", "phase: Failed")+
-		item("gone", `deletionTimestamp: "2026-01-01T00:00:00Z"`, "", "phase: Pending")+
-		item("gated", "", "schedulingGates: [{name: x}]", "phase: Pending")+
-		item("elsewhere", "", "nodeName: nowhere", "phase: Running")+
+	c := mustAsk(both +
+		nodeYAML("here", "", "cpu: 8, pods: 9", "") +
+		nodeYAML("closed", "", "cpu: 8, pods: 9", "unschedulable: true") +
+		item("waits", "", "", "phase: Pending") +
+		item("waits-without-status", "", "", "") +
+		item("runs", "", "nodeName: here", "phase: Running") +
+		item("starts", "", "nodeName: here", "phase: Pending") +
+		item("ends", `deletionTimestamp: "2026-01-01T00:00:00Z"`, "nodeName: here", "phase: Running") +
+		item("unknown", "", "nodeName: here", "phase: Unknown") +
+		item("done", "", "nodeName: here", "phase: Succeeded") +
+		item("failed", "", "nodeName: here", "phase: Failed") +
+		item("failed-without-node", "", "", "phase: Failed") +
+		item("gone", `deletionTimestamp: "2026-01-01T00:00:00Z"`, "", "phase: Pending") +
+		item("gated", "", "schedulingGates: [{name: x}]", "phase: Pending") +
+		item("elsewhere", "", "nodeName: nowhere", "phase: Running") +
 		item("on-cordoned", "", "nodeName: closed", "phase: Running"))
 	for _, g := range []struct {
 		name string
@@ -80,7 +77,7 @@ func TestQueueOrder(t *testing.T) {
 	}
 	text := both + pod("late", `"2026-01-02T00:00:00Z"`, "null") + pod("early", `"2026-01-01T00:00:00Z"`, "0") +
 		pod("urgent", `"2026-01-03T00:00:00Z"`, "5") + pod("low", "null", "-1") + pod("never", "null", "0") + pod("early-too", `"2026-01-01T00:00:00Z"`, "0")
-	c := mustAsk(t, text)
+	c := mustAsk(text)
 	if got, want := list(keys(c.queue), 9), "default/urgent, default/early, default/early-too, default/late, default/never, default/low"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -115,12 +112,12 @@ func TestConstraints(t *testing.T) {
 		{"schedulerName: volcano", "another scheduler"},
 		{"schedulerName: default-scheduler", ""},
 	} {
-		got := mustAsk(t, both+nodeYAML("a", "", "cpu: 4", "")+podYAML("p", "cpu: 1", c.spec)).remarks()
+		got := mustAsk(both + nodeYAML("a", "", "cpu: 4", "") + podYAML("p", "cpu: 1", c.spec)).remarks()
 		if (len(got) > 0) != (c.want != "") || len(got) > 0 && (got[0].constraint != c.want || got[0].pods[0] != "default/p") {
 			t.Errorf("%s: got %v, want %s", c.spec, got, c.want)
 		}
 	}
-	running := mustAsk(t, both+nodeYAML("a", "", "cpu: 4", "")+podYAML("p", "cpu: 1", "nodeName: a, affinity: {podAntiAffinity: {}}")).remarks()
+	running := mustAsk(both + nodeYAML("a", "", "cpu: 4", "") + podYAML("p", "cpu: 1", "nodeName: a, affinity: {podAntiAffinity: {}}")).remarks()
 	if len(running) != 1 || running[0].constraint != "podAntiAffinity of pods that run" {
 		t.Errorf("a running pod: got %v", running)
 	}
@@ -131,17 +128,17 @@ func TestShapes(t *testing.T) {
 	daemon := func(name, node, requests string) string {
 		return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, ownerReferences: [{kind: DaemonSet, name: d, controller: true, apiVersion: apps/v1, uid: d}]}, spec: {nodeName: %s, containers: [{name: c, resources: {requests: {%s}}}]}}\n", name, node, requests)
 	}
-	c := mustAsk(t, both+
-		nodeYAML("a1", "big", "cpu: 8, memory: 100, pods: 10", "")+
-		nodeYAML("a2", "big", "cpu: 7, memory: 120, pods: 10", "unschedulable: true")+
-		nodeYAML("a3", "big", "cpu: 8, memory: 100, pods: 10, nvidia.com/gpu: 1", "")+
-		nodeYAML("b1", "small", "cpu: 2, memory: 10, pods: 10", "")+
-		nodeYAML("c1", "", "cpu: 2, memory: 10, pods: 10", "")+
-		nodeYAML("c2", "", "cpu: 2, memory: 10, pods: 10", "")+
-		nodeYAML("c3", "", "cpu: 2, memory: 11, pods: 10", "")+
-		daemon("d1", "a1", "cpu: 1, memory: 10")+
-		daemon("d2", "a2", "cpu: 500m, memory: 20")+
-		daemon("d3", "a2", "cpu: 200m")+
+	c := mustAsk(both +
+		nodeYAML("a1", "big", "cpu: 8, memory: 100, pods: 10", "") +
+		nodeYAML("a2", "big", "cpu: 7, memory: 120, pods: 10", "unschedulable: true") +
+		nodeYAML("a3", "big", "cpu: 8, memory: 100, pods: 10, nvidia.com/gpu: 1", "") +
+		nodeYAML("b1", "small", "cpu: 2, memory: 10, pods: 10", "") +
+		nodeYAML("c1", "", "cpu: 2, memory: 10, pods: 10", "") +
+		nodeYAML("c2", "", "cpu: 2, memory: 10, pods: 10", "") +
+		nodeYAML("c3", "", "cpu: 2, memory: 11, pods: 10", "") +
+		daemon("d1", "a1", "cpu: 1, memory: 10") +
+		daemon("d2", "a2", "cpu: 500m, memory: 20") +
+		daemon("d3", "a2", "cpu: 200m") +
 		podYAML("p", "cpu: 3", "nodeName: a1"))
 	var got []string
 	for i := range c.shapes {
@@ -184,7 +181,7 @@ func TestNodeWithoutAllocatable(t *testing.T) {
 		"status: {capacity: {cpu: 4}, allocatable: {}}":       "nothing",
 		"spec: {}": "nothing",
 	} {
-		c := mustAsk(t, both+"- {apiVersion: v1, kind: Node, metadata: {name: a}, "+status+"}")
+		c := mustAsk(both + "- {apiVersion: v1, kind: Node, metadata: {name: a}, " + status + "}")
 		if got := (&report{cluster: c}).amounts(c.shapes[0].allocatable); got != want {
 			t.Errorf("%s: got %q, want %q", status, got, want)
 		}
@@ -193,8 +190,8 @@ func TestNodeWithoutAllocatable(t *testing.T) {
 
 // A pod that requests more than can be computed with is left out, and is one of its gang.
 func TestVastPod(t *testing.T) {
-	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 3, memory: 8Gi, pods: 9", "")+
-		podYAML("p", "cpu: 1", "schedulingGroup: {podGroupName: g}")+podYAML("q", "memory: 8Pi", "schedulingGroup: {podGroupName: g}"))
+	c := mustAsk(both + nodeYAML("a", "", "cpu: 3, memory: 8Gi, pods: 9", "") +
+		podYAML("p", "cpu: 1", "schedulingGroup: {podGroupName: g}") + podYAML("q", "memory: 8Pi", "schedulingGroup: {podGroupName: g}"))
 	c.findGangs(nil)
 	if got := strings.Join(keys(c.vast), " "); got != "default/q" || len(c.queue) != 1 || len(c.requests) != 1 || c.gangs[0].least != 2 {
 		t.Errorf("left out is %q, of %d pods and %d requests; the gang takes %d", got, len(c.queue), len(c.requests), c.gangs[0].least)
@@ -206,7 +203,7 @@ func TestVastPod(t *testing.T) {
 
 // Amounts of bytes have three digits where they would have many, whatever resource they are of.
 func TestFormat(t *testing.T) {
-	c := mustAsk(t, both+nodeYAML("a", "", "cpu: 3, memory: 263856640Ki, ephemeral-storage: 1e9, x/memory: 640Gi, x/count: 1234567", "")+
+	c := mustAsk(both + nodeYAML("a", "", "cpu: 3, memory: 263856640Ki, ephemeral-storage: 1e9, x/memory: 640Gi, x/count: 1234567", "") +
 		nodeYAML("b", "", "memory: 1536Mi, x/memory: 1144320Mi", ""))
 	r := &report{cluster: c}
 	for row, want := range []string{"cpu 3, memory 251Gi, ephemeral-storage 953Mi, x/count 1234567, x/memory 640Gi", "memory 1536Mi, x/memory 1.09Ti"} {

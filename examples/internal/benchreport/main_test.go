@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/examples/internal/golden"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/want.md")
@@ -22,7 +23,7 @@ func TestTables(t *testing.T) {
 
 // The fastest of several runs counts, and a ratio is of the fastest runs.
 func TestFastestRunCounts(t *testing.T) {
-	all := readText(t,
+	all := readText(
 		"BenchmarkRatio/kernel=Fit/impl=avx2/nodes=5000/cols=8-2 20 2.0 ns/node 30 rowloop-ns/node",
 		"BenchmarkRatio/kernel=Fit/impl=avx2/nodes=5000/cols=8-2 20 4.0 ns/node 10 rowloop-ns/node")
 	if len(all.rows) != 1 {
@@ -44,7 +45,7 @@ func TestBaselineOutsideItsBand(t *testing.T) {
 		{"15.0", true},
 		{"15.1", false},
 	} {
-		all := readText(t, "BenchmarkRatio/kernel=Fit/impl=avx2/nodes=5000/cols=8-2 20 1.0 ns/node "+c.rowLoop+" rowloop-ns/node")
+		all := readText("BenchmarkRatio/kernel=Fit/impl=avx2/nodes=5000/cols=8-2 20 1.0 ns/node " + c.rowLoop + " rowloop-ns/node")
 		page := tables(all)
 		if quoted := strings.Contains(page, "×"); quoted != c.quoted {
 			t.Errorf("row loop at %s ns: quoted %v, want %v\n%s", c.rowLoop, quoted, c.quoted, page)
@@ -71,9 +72,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	other := "### Other CPU\n\n| a | b |\n\n#### Kernels\n\nkept\n"
@@ -87,15 +86,10 @@ func TestRun(t *testing.T) {
 	files := []string{o.tables, o.summary, picture}
 	var before []string
 	for range 2 { // the second run finds what the first one wrote
-		if err := run(o); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(run(o))
 		var after []string
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Must(os.ReadFile(file))
 			after = append(after, string(text))
 		}
 		if before != nil && !slices.Equal(before, after) {
@@ -157,9 +151,7 @@ func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	plain := write("plain.md", "no markers\n")
@@ -194,23 +186,11 @@ func TestNumber(t *testing.T) {
 
 func readFile(t *testing.T, path string) *results {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.Open(path))
 	defer f.Close()
-	all, err := read(f, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return testkit.Must(read(f, path))
 }
 
-func readText(t *testing.T, lines ...string) *results {
-	t.Helper()
-	all, err := read(strings.NewReader(strings.Join(lines, "\n")+"\n"), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+func readText(lines ...string) *results {
+	return testkit.Must(read(strings.NewReader(strings.Join(lines, "\n")+"\n"), "test"))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 func TestLine(t *testing.T) {
@@ -27,10 +29,7 @@ func TestLine(t *testing.T) {
 }
 
 func TestNoTerminal(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(os.Create(filepath.Join(t.TempDir(), "stderr")))
 	defer file.Close()
 	for _, l := range []*Line{New(file), New(&bytes.Buffer{}), nil} {
 		if l != nil {

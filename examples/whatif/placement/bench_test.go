@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -22,18 +23,13 @@ func BenchmarkPlace(b *testing.B) {
 				placed = 0
 				for i := range pods {
 					r := w.requests[i%len(w.requests)]
-					d, err := state.Decide(r, nil)
-					if err != nil {
-						b.Fatal(err)
-					}
+					d := testkit.Must(state.Decide(r, nil))
 					row := d.Choose(vector.TieSeeded(42))
 					if row < 0 {
 						continue
 					}
 					placed++
-					if err := state.Assume(row, r); err != nil {
-						b.Fatal(err)
-					}
+					testkit.Check(state.Assume(row, r))
 				}
 			}
 			b.ReportMetric(float64(pods)*float64(b.N)/b.Elapsed().Seconds(), "pods/s")

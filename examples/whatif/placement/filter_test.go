@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -92,10 +93,7 @@ func TestRefuse(t *testing.T) {
 		{single, wantsH100, "nodeSelector nvidia.com/gpu.product=H100"},
 		{single, "nodeSelector: {nvidia.com/gpu.product: A100-MIG-1g.5gb}\ncontainers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]", ""},
 	} {
-		hosts, err := placement.Hosts([]*corev1.Node{decode[corev1.Node](t, c.node)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		hosts := testkit.Must(placement.Hosts([]*corev1.Node{decode[corev1.Node](t, c.node)}))
 		pod := &corev1.Pod{Spec: *decode[corev1.PodSpec](t, c.pod)}
 		if got := placement.NewFilter(pod).Refuse(&hosts[0]); got.Detail != c.want || (got.Reason == "") != (got.Detail == "") {
 			t.Errorf("%s\n%s\ngot %+v, want %q", c.node, c.pod, got, c.want)
@@ -105,13 +103,10 @@ func TestRefuse(t *testing.T) {
 
 // What passes on to a new node like one that is there.
 func TestNewHost(t *testing.T) {
-	hosts, err := placement.Hosts([]*corev1.Node{decode[corev1.Node](t, `
+	hosts := testkit.Must(placement.Hosts([]*corev1.Node{decode[corev1.Node](t, `
 metadata: {name: n, labels: {kubernetes.io/hostname: n, zone: a}}
 spec: {unschedulable: true, taints: [{key: gpu, effect: NoSchedule}, {key: node.kubernetes.io/disk-pressure, effect: NoSchedule}]}
-status: {conditions: [{type: Ready, status: Unknown}]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+status: {conditions: [{type: Ready, status: Unknown}]}`)}))
 	h := hosts[0].New()
 	if len(h.Taints) != 1 || h.Taints[0].Key != "gpu" || len(h.Node.Labels) != 1 || h.Node.Labels["zone"] != "a" || h.Node.Name != "" {
 		t.Errorf("got %+v of %v", h.Taints, h.Node.ObjectMeta)

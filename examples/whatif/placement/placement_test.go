@@ -45,10 +45,7 @@ func compare(t *testing.T, w *world, seed uint64) {
 	refused := 0
 	for i, request := range w.requests {
 		pod := w.pods[i]
-		d, err := state.Decide(request, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(state.Decide(request, nil))
 		d.Best(&best)
 		scores := naive.scores(pod)
 		greatest := slices.Max(scores)
@@ -75,9 +72,7 @@ func compare(t *testing.T, w *world, seed uint64) {
 		if !best.Test(row) {
 			t.Fatalf("seed %d, %s: row %d is chosen and not among the best", seed, pod.Name, row)
 		}
-		if err := state.Assume(row, request); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(state.Assume(row, request))
 		naive.assume(row, pod)
 	}
 	if refused == len(w.requests) {
@@ -232,40 +227,28 @@ func two(t *testing.T, terms bool) (*placement.State, *vector.PodAmounts) {
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}}}}}}
 	s := w.state(t)
 	if !terms {
-		s = newState(t, w.m, nil)
+		s = newState(w.m, nil)
 		for _, node := range w.nodes {
-			if err := s.AddNode(node); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(s.AddNode(node))
 		}
 	}
 	return s, w.requests[0]
 }
 
-func mustMap(t *testing.T) *vectormap.ResourceVectorMap {
-	t.Helper()
-	m, err := placement.NewMap(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+func mustMap() *vectormap.ResourceVectorMap {
+	return testkit.Must(placement.NewMap(nil, nil))
 }
 
 func TestTiesAndForget(t *testing.T) {
 	state, request := two(t, true)
 	best := func(s *placement.State) (rows []int) {
-		d, err := s.Decide(request, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(s.Decide(request, nil))
 		var mask vector.Mask
 		d.Best(&mask)
 		return slices.Collect(mask.All())
 	}
 	assume := func(s *placement.State, row int) {
-		if err := s.Assume(row, request); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(s.Assume(row, request))
 	}
 	if got := best(state); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("two empty nodes: the best are %v", got)
@@ -285,9 +268,7 @@ func TestTiesAndForget(t *testing.T) {
 	if got := best(state); !slices.Equal(got, []int{1}) {
 		t.Errorf("a change of the clone shows: the best are %v", got)
 	}
-	if err := state.Forget(0, request); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(state.Forget(0, request))
 	if got := best(state); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("forgotten: the best are %v", got)
 	}
@@ -306,23 +287,14 @@ func TestNoTerms(t *testing.T) {
 // PreScore, and Score where that has not run).
 func TestBestEffortIsNotBalanced(t *testing.T) {
 	state, running := two(t, true) // 3 of 4 CPUs and no memory
-	if err := state.Bind(running, "a"); err != nil {
-		t.Fatal(err)
-	}
-	m := mustMap(t)
-	terms, err := placement.KubeTerms(m, placement.DefaultStrategy(), 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	balanced := newState(t, m, terms)
+	testkit.Check(state.Bind(running, "a"))
+	m := mustMap()
+	terms := testkit.Must(placement.KubeTerms(m, placement.DefaultStrategy(), 0, 1))
+	balanced := newState(m, terms)
 	for row := range state.Len() {
-		if err := balanced.AddAmounts(state.Name(row), state.Nodes().Allocatable().Row(nil, row)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(balanced.AddAmounts(state.Name(row), state.Nodes().Allocatable().Row(nil, row)))
 	}
-	if err := balanced.Bind(running, "a"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(balanced.Bind(running, "a"))
 	for _, c := range []struct {
 		requests corev1.ResourceList
 		want     []float64
@@ -332,7 +304,7 @@ func TestBestEffortIsNotBalanced(t *testing.T) {
 		{corev1.ResourceList{"memory": resource.MustParse("8Gi")}, []float64{87, 50}},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: c.requests}}}}}
-		d, err := balanced.Decide(request(t, m, pod), nil)
+		d, err := balanced.Decide(request(m, pod), nil)
 		if err != nil || !slices.Equal(d.Scores, c.want) {
 			t.Errorf("%v: scores %v, %v; want %v", c.requests, d.Scores, err, c.want)
 		}
@@ -347,18 +319,18 @@ func TestErrors(t *testing.T) {
 	if err := state.Bind(request, "c"); err == nil {
 		t.Error("a pod on a node that isn't there is no error")
 	}
-	if got, want := newState(t, mustMap(t), nil).Explain(request, nil, nil), "no nodes available to schedule pods"; got != want {
+	if got, want := newState(mustMap(), nil).Explain(request, nil, nil), "no nodes available to schedule pods"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := placement.NewState(mustMap(t), []scoring.Term{{Weight: 1}}); err == nil {
+	if _, err := placement.NewState(mustMap(), []scoring.Term{{Weight: 1}}); err == nil {
 		t.Error("a term without a scorer is no error")
 	}
-	if _, err := placement.KubeTerms(mustMap(t), scoring.KubeConfig{Type: "Best"}, 1, 1); err == nil {
+	if _, err := placement.KubeTerms(mustMap(), scoring.KubeConfig{Type: "Best"}, 1, 1); err == nil {
 		t.Error("a type that doesn't exist is no error")
 	}
 	unknown := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"example.com/x": resource.MustParse("1")}}}}}}
-	if _, err := placement.RequestOf(mustMap(t), unknown); err == nil {
+	if _, err := placement.RequestOf(mustMap(), unknown); err == nil {
 		t.Error("a name that the map doesn't have is no error")
 	}
 }
@@ -366,18 +338,11 @@ func TestErrors(t *testing.T) {
 func TestDecideAllocatesNothing(t *testing.T) {
 	w := newWorld(rand.New(rand.NewPCG(3, 4)), 200, 5)
 	state := w.state(t)
-	if _, err := state.Decide(w.requests[0], nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(state.Decide(w.requests[0], nil))
 	n := testing.AllocsPerRun(100, func() {
-		d, err := state.Decide(w.requests[0], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(state.Decide(w.requests[0], nil))
 		if row := d.Choose(vector.TieLowest()); row >= 0 {
-			if err := state.Assume(row, w.requests[0]); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(state.Assume(row, w.requests[0]))
 		}
 	})
 	if n > 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -39,13 +40,8 @@ func newWorld(r *rand.Rand, nodes, kinds int) *world {
 	return w
 }
 
-func newState(t testing.TB, m *vectormap.ResourceVectorMap, terms []scoring.Term) *placement.State {
-	t.Helper()
-	s, err := placement.NewState(m, terms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+func newState(m *vectormap.ResourceVectorMap, terms []scoring.Term) *placement.State {
+	return testkit.Must(placement.NewState(m, terms))
 }
 
 // state returns the state of the world before a pod is placed.
@@ -59,31 +55,22 @@ func (w *world) state(t testing.TB) *placement.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newState(t, w.m, terms)
+	s := newState(w.m, terms)
 	for _, node := range w.nodes {
-		if err := s.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(s.AddNode(node))
 	}
 	for _, pod := range w.bound {
-		if err := s.Bind(request(t, w.m, pod), pod.Spec.NodeName); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(s.Bind(request(w.m, pod), pod.Spec.NodeName))
 	}
 	w.requests = nil
 	for _, pod := range w.pods {
-		w.requests = append(w.requests, request(t, w.m, pod))
+		w.requests = append(w.requests, request(w.m, pod))
 	}
 	return s
 }
 
-func request(t testing.TB, m *vectormap.ResourceVectorMap, pod *corev1.Pod) *vector.PodAmounts {
-	t.Helper()
-	r, err := placement.RequestOf(m, pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+func request(m *vectormap.ResourceVectorMap, pod *corev1.Pod) *vector.PodAmounts {
+	return testkit.Must(placement.RequestOf(m, pod))
 }
 
 // randomNode returns a plain node, one with GPUs or one with MIG instances.
