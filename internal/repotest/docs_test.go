@@ -22,7 +22,7 @@ func TestDocs(t *testing.T) {
 		"docs/device.md":    {"device/share/guide_example_test.go"},
 		"docs/embedding.md": {"examples/scheduler/scheduler.go", "examples/scheduler/cluster.go", "examples/scheduler/start.go", "examples/scheduler/main.go", "examples/scheduler/main_test.go", "examples/scheduler/fair.go"},
 		"docs/quota.md":     {"quota/guide_example_test.go"},
-		"docs/fairshare.md": {"quota/fairshare/example_test.go", "examples/fairshare/day.go", "examples/fairshare/main_test.go"},
+		"docs/fairshare.md": {"quota/fairshare/example_test.go", "examples/fairshare/main_test.go"},
 		"docs/topology.md":  {"topology_example_test.go"},
 		"docs/gangs.md":     {"gangs_example_test.go"},
 		"examples/kubescheduler/resvecfit/README.md": {"examples/kubescheduler/packing_test.go"},
