@@ -72,7 +72,7 @@ func BenchmarkDivide(b *testing.B) {
 		tree := bigTree(b, Options{ByWeight: rule == "weight"})
 		divideAll := func() {
 			tree.tidy()
-			tree.stale.all(tree)
+			tree.outdateAll()
 			tree.Divide()
 		}
 		divideAll()
@@ -122,17 +122,17 @@ func BenchmarkDivideAgain(b *testing.B) {
 			tree.Divide()
 		}
 	})
-	got := slices.Clone(tree.usage)
-	tree.stale.all(tree)
+	got := slices.Clone(tree.amounts)
+	tree.outdateAll()
 	tree.Divide()
-	if !slices.Equal(got, tree.usage) {
+	if !slices.Equal(got, tree.amounts) {
 		b.Fatal("dividing what has changed is not dividing everything")
 	}
 	b.Run("impl=everything", func(b *testing.B) {
 		for b.Loop() {
 			usage.Wanted[2]++
 			must(b, tree.SetUsage(row, usage))
-			tree.stale.all(tree)
+			tree.outdateAll()
 			tree.Divide()
 		}
 	})

@@ -357,9 +357,9 @@ type state struct {
 }
 
 func stateOf(tree *Tree) state {
-	return state{slices.Clone(tree.usage), slices.Clone(tree.history)}
+	return state{slices.Clone(tree.amounts), slices.Clone(tree.history)}
 }
 
 func (s state) is(tree *Tree) bool {
-	return slices.Equal(s.usage, tree.usage) && slices.Equal(s.history, tree.history)
+	return slices.Equal(s.usage, tree.amounts) && slices.Equal(s.history, tree.history)
 }

@@ -18,24 +18,13 @@ import (
 // It costs the parents and columns whose amounts have changed since the last time.
 func (t *Tree) Divide() {
 	t.sumHistory()
-	s := &t.stale
-	if s.isAll {
-		for _, row := range t.shape.order {
-			if row == 0 || t.rows[row].children > 0 {
-				t.divideRow(row, math.MaxUint64)
-			}
+	// Parents come first: a share that changes makes the division below it out of date, which
+	// is still to come.
+	for _, row := range t.shape.parents {
+		if columns := t.stale[row]; columns != 0 {
+			t.stale[row] = 0
+			t.divideRow(row, columns)
 		}
-		s.clear() // only now: else shares that change here would count as stale the next time
-		return
-	}
-	// A share that changes makes the division below it stale, one level further down. So all
-	// divisions of a level are done before the next, and each is done once.
-	for depth := 0; depth < len(s.rows); depth++ {
-		for _, row := range s.rows[depth] {
-			t.divideRow(row, s.columns[row])
-			s.columns[row] = 0
-		}
-		s.rows[depth] = s.rows[depth][:0]
 	}
 }
 
@@ -50,104 +39,66 @@ func (t *Tree) Oversold(dst vector.ResourceVector, row int) vector.ResourceVecto
 	return read(dst[:0], t.used(t.checked(row), oversold))
 }
 
-// staleness is which divisions are out of date: for each parent the columns in which what it
-// gets, or what a child wants, has changed since the last Divide. A division changes shares
-// of children, which makes the divisions below them stale; so they are kept by depth, and done
-// from the top. A leaf that wants more costs one division in each level in which that matters.
-type staleness struct {
-	isAll   bool
-	history bool      // past usage of parents is, too
-	rows    [][]int32 // per depth: parents with a stale column
-	columns []uint64  // per row: its stale columns, a bit each; columns 0, 64, ... share one
-}
-
-// all makes every division stale.
-func (s *staleness) all(t *Tree) {
-	s.isAll = true
-	s.columns = resized(s.columns, len(t.rows))
-}
-
-// clear makes none stale.
-func (s *staleness) clear() {
-	s.isAll = false
-	clear(s.columns)
-	for depth := range s.rows {
-		s.rows[depth] = s.rows[depth][:0]
+// outdate notes that the division of a column among the children of a row is out of date, since
+// what it gets or what a child wants has changed. A leaf that wants more costs one division in
+// each level in which that matters.
+func (t *Tree) outdate(row int32, j int) {
+	if row >= 0 { // the top is nobody's child
+		t.stale[row] |= 1 << (j % 64)
 	}
 }
 
-// mark makes the division among the children of a row stale, in one column.
-func (s *staleness) mark(t *Tree, row int32, j int) {
-	if row < 0 || t.shape.isOld || s.isAll || t.rows[row].children == 0 {
-		return
+func (t *Tree) outdateAll() {
+	for row := range t.stale {
+		t.stale[row] = math.MaxUint64
 	}
-	marked := s.columns[row]
-	s.columns[row] |= 1 << (j % 64)
-	if marked == 0 {
-		depth := int(t.shape.depth[row])
-		for len(s.rows) <= depth {
-			s.rows = append(s.rows, nil)
-		}
-		s.rows[depth] = append(s.rows[depth], row)
+}
+
+// noteCan notes what a queue wants and may have of a column where divisions read it, and that the
+// one among its siblings is out of date.
+func (t *Tree) noteCan(row int32, j int) {
+	if s := &t.shape; row > 0 && !s.isOld {
+		p := t.rows[row].parent
+		first, n := int(s.first[p]), int(s.first[p+1]-s.first[p])
+		s.cans[first*t.cols+j*n+int(s.level[row])] = min(t.used(row, limit)[j], t.used(row, wanted)[j])
+		t.outdate(p, j)
 	}
 }
 
 // divideRow divides what a row gets among its children, in the columns of a set of bits.
 func (t *Tree) divideRow(row int32, columns uint64) {
-	children := t.shape.levelsOf(row, t.rows[row].children)
+	children := t.shape.levelsOf(row)
 	for j := range t.cols {
 		if columns>>(j%64)&1 == 0 {
 			continue
 		}
 		if row == 0 {
-			t.setShare(0, share, j, t.total[j])
+			t.put(0, share, j, t.total[j])
 		}
-		t.setShare(row, oversold, j, t.divide(row, children, j))
+		t.put(row, oversold, j, t.divide(row, children, j))
 		for i, child := range children {
 			if x := t.work.got[i]; t.used(child, share)[j] != x {
-				t.setShare(child, share, j, x)
-				t.stale.mark(t, child, j)
+				t.put(child, share, j, x)
+				t.outdate(child, j)
 				t.touch(child)
 			}
 		}
 	}
 }
 
-// noteCan notes what a queue wants and may have of a column where divisions read it, and makes the
-// division among its siblings stale.
-func (t *Tree) noteCan(row int32, j int) {
-	if s := &t.shape; row > 0 && !s.isOld {
-		parent := t.rows[row].parent
-		s.cans[s.at[row]+j*s.n[parent]] = min(t.term(row, limit)[j], t.used(row, wanted)[j])
-		t.stale.mark(t, parent, j)
-	}
-}
-
-// setShare writes an amount where that makes a difference.
-func (t *Tree) setShare(row int32, part, j int, x int64) {
-	if t.used(row, part)[j] != x {
-		t.save(row)
-		t.used(row, part)[j] = x
-	}
-}
-
 // division is the scratch memory of the division of a column among the children of one parent.
 // All lists are per child, by priority.
 type division struct {
-	can        []int64 // the most that each wants and may have; the shape's, as are the next four
-	right      []int64 // what it deserves, or is guaranteed
-	weight     []int64
-	priorities []int64
-	ranks      []int32
-	got        []int64
-	promise    []int64 // what each gets before anything is poured
+	can     []int64 // the most that each wants and may have; the shape's, as are the next two
+	right   []int64 // what it deserves, or is guaranteed
+	weight  []int64
+	got     []int64
+	promise []int64 // what each gets before anything is poured
+	levels  []level // what each was poured by, if it was
 
 	items  []item
 	events []event
 	parts  []part
-
-	isTraced bool
-	levels   []level // per child, where traced
 }
 
 // item is a child that takes part in pouring: it gets w times the level, but at least lo
@@ -155,28 +106,24 @@ type division struct {
 type item struct {
 	w, lo, hi int64
 	child     int32 // in the list by priority
+	rank      int32
 }
 
 // level is what a child was poured by: a level num/den and a weight.
 type level struct{ num, den, weight uint64 }
 
-// divide divides a column of what a row gets. The parts are in d.got; it returns what is promised
-// beyond the amount.
+// divide divides a column of what a row gets among its children. The parts are in
+// d.got; it returns what is promised beyond the amount.
 func (t *Tree) divide(row int32, children []int32, j int) (over int64) {
 	d, s, n := &t.work, &t.shape, len(children)
-	first, amount := int(s.first[row]), t.used(row, share)[j]
-	at := first*t.cols + j*n
+	at, amount := int(s.first[row])*t.cols+j*n, t.used(row, share)[j]
 	d.can, d.right, d.weight = s.cans[at:][:n], s.rights[at:][:n], s.weights[at:][:n]
-	d.ranks, d.priorities = s.ranks[first:][:n], s.priorities[first:][:n]
-	d.got, d.promise = resized(d.got, n), resized(d.promise, n)
-	if d.isTraced {
-		d.levels = resized(d.levels, n)
-		clear(d.levels)
-	}
+	d.got, d.promise, d.levels = resized(d.got, n), resized(d.promise, n), resized(d.levels, n)
+	clear(d.levels)
 	if t.options.ByWeight {
 		return t.divideByWeight(children, amount)
 	}
-	return t.divideAbove(children, j, amount)
+	return t.divideAbove(children, s.priorities[s.first[row]:][:n], j, amount)
 }
 
 // divideAbove divides an amount by KAI's rule: first what each deserves, as far as it wants
@@ -185,7 +132,7 @@ func (t *Tree) divide(row int32, children []int32, j int) (over int64) {
 // An example, 10 for a (deserves 2, weight 1) and b (deserves 2, weight 3), which want 10
 // each. Both get 2. At level 1.5 of the 6 that are left a gets 1.5 more, and b 4.5. Rounded
 // down that is 1 and 4; both parts are .5, so the odd unit goes to a, whose rank is lower.
-func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
+func (t *Tree) divideAbove(children []int32, priorities []int64, j int, amount int64) (over int64) {
 	d, sum := &t.work, int64(0)
 	can, right, promise := d.can, d.right[:len(d.can)], d.promise[:len(d.can)]
 	for i := range can {
@@ -209,14 +156,13 @@ func (t *Tree) divideAbove(children []int32, j int, amount int64) (over int64) {
 	d.items = resized(d.items, len(children))
 	items := d.items
 	for first, i := 0, 0; first < len(children); first = i {
-		priority := d.priorities[first]
 		n := 0
-		for i = first; i < len(children) && d.priorities[i] == priority; i++ {
+		for i = first; i < len(children) && priorities[i] == priorities[first]; i++ {
 			w, most := d.weight[i], can[i]-promise[i]
 			if over > 0 {
 				w, most = promise[i], promise[i] // cut in proportion to the promise
 			}
-			items[n] = item{w: w, hi: most, child: int32(i)}
+			items[n] = item{w: w, hi: most, child: int32(i), rank: t.shape.rank[children[i]]}
 			if w > 0 && most > 0 { // else the next takes its place
 				n++
 			}
@@ -254,7 +200,7 @@ func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 			continue
 		}
 		d.got[i] = 0
-		items = append(items, item{d.weight[i], g, most, int32(i)})
+		items = append(items, item{d.weight[i], g, most, int32(i), t.shape.rank[children[i]]})
 	}
 	d.pour(items, left)
 	return 0

@@ -133,21 +133,19 @@ func (t *Tree) Explain(row, column int) Bound {
 	t.sumHistory()
 	b := Bound{
 		Queue: t.rows[i].name, Resource: t.columns[column], Share: float64(t.used(i, share)[column]),
-		Wanted: float64(t.used(i, wanted)[column]), Limit: open(t.term(i, limit)[column]), Deserved: open(t.term(i, deserved)[column]),
-		Weight: float64(t.term(i, weight)[column]) / 1000,
+		Wanted: float64(t.used(i, wanted)[column]), Limit: open(t.used(i, limit)[column]), Deserved: open(t.used(i, deserved)[column]),
+		Weight: float64(t.used(i, weight)[column]) / 1000,
 	}
 	if i == 0 {
 		b.Cause = ByTotal
 		return b
 	}
 	if t.options.ByWeight {
-		b.Deserved = float64(t.term(i, guarantee)[column])
+		b.Deserved = float64(t.used(i, guarantee)[column])
 	}
 	parent := t.rows[i].parent
-	children := t.shape.levelsOf(parent, t.rows[parent].children)
-	t.work.isTraced = true
+	children := t.shape.levelsOf(parent)
 	over := t.divide(parent, children, column)
-	t.work.isTraced = false
 	// Nothing was left for this queue if one of higher priority got more than its promise, even
 	// one unit: a level is poured until its queues are full, before the next gets any.
 	place, higher := 0, false
@@ -169,11 +167,11 @@ func (t *Tree) Explain(row, column int) Bound {
 		b.Cause, b.Oversold, b.Parent = ByOversold, float64(over), t.rows[parent].name
 	case b.Weight == 0: // it would have a part of what is left, if it had a weight
 		b.Cause = ByZero
-	case t.options.ByWeight && b.Share == b.Deserved && !level.isAbove(t.term(i, guarantee)[column]):
+	case t.options.ByWeight && b.Share == b.Deserved && !level.isAbove(t.used(i, guarantee)[column]):
 		b.Cause = ByGuarantee
 	case t.options.ByWeight && level.den == 0:
 		// It alone shares what nobody is guaranteed. That takes no level, but has one.
-		b.Cause, b.Level = ByLevel, levelOf(uint64(t.used(i, share)[column]), uint64(t.term(i, weight)[column]), 1000)
+		b.Cause, b.Level = ByLevel, levelOf(uint64(t.used(i, share)[column]), uint64(t.used(i, weight)[column]), 1000)
 	case level.den > 0:
 		unit := uint64(1000) // the division counts weights in thousandths, with history in 10^-9
 		if t.options.History > 0 && !t.options.ByWeight {

@@ -78,14 +78,14 @@ func TestSharesAndWhatBoundsThem(t *testing.T) {
 			if got := tree.Oversold(nil, 0)[0]; got != test.oversold {
 				t.Errorf("oversold %v, want %v", got, test.oversold)
 			}
-			before := slices.Clone(tree.usage)
+			before := slices.Clone(tree.amounts)
 			for i, q := range test.queues {
 				row, _ := tree.Row(q.name)
 				if got := tree.Explain(row, 0).String(); test.bounds[i] != "" && got != test.bounds[i] {
 					t.Errorf("%s, want %s", got, test.bounds[i])
 				}
 			}
-			if !slices.Equal(tree.usage, before) {
+			if !slices.Equal(tree.amounts, before) {
 				t.Error("an explanation changes shares")
 			}
 		})
@@ -170,7 +170,7 @@ func TestBadInput(t *testing.T) {
 			}
 			tree.Divide()
 			before := stateOf(tree)
-			terms, rows := slices.Clone(tree.terms), slices.Clone(tree.rows)
+			rows := slices.Clone(tree.rows)
 			err = test.try(tree)
 			if err == nil {
 				t.Fatal("no error")
@@ -185,7 +185,7 @@ func TestBadInput(t *testing.T) {
 				}
 			}
 			tree.Divide()
-			if !before.is(tree) || !slices.Equal(tree.terms, terms) || !slices.Equal(tree.rows, rows) {
+			if !before.is(tree) || !slices.Equal(tree.rows, rows) {
 				t.Error("something has changed")
 			}
 		})
@@ -327,7 +327,7 @@ func TestAllocations(t *testing.T) {
 		}
 		tree.Rollback(mark)
 		tree.Commit()
-		tree.stale.all(tree)
+		tree.outdateAll()
 		tree.Divide()
 	}
 	run()
@@ -396,9 +396,9 @@ func TestDivideLeavesNothingToDo(t *testing.T) {
 	if tree.Share(nil, x)[0] != 3 {
 		t.Errorf("share %v", tree.Share(nil, x))
 	}
-	for depth, rows := range tree.stale.rows {
-		if len(rows) > 0 {
-			t.Errorf("stale at depth %d: %v", depth, rows)
+	for _, row := range tree.shape.parents {
+		if columns := tree.stale[row]; columns != 0 {
+			t.Errorf("queue %s is out of date in columns %b", tree.Name(int(row)), columns)
 		}
 	}
 }

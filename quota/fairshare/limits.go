@@ -184,7 +184,7 @@ func (c *Claim) givesAfter(x owner, j int, lost int64, atEnd bool) bool {
 		return c.askKAI(a, b).Reason == Allowed
 	case t.options.Rules == Volcano && atEnd:
 		for k, has := range t.used(b, allocated) {
-			if has < t.term(b, guarantee)[k] {
+			if has < t.used(b, guarantee)[k] {
 				return false
 			}
 		}
@@ -220,7 +220,7 @@ func (t *Tree) unseen(row int32, j int) (sum int64) {
 	if t.options.Rules != Kueue {
 		return 0
 	}
-	for _, child := range t.shape.childrenOf(row, t.rows[row].children) {
+	for _, child := range t.shape.childrenOf(row) {
 		sum += min(t.used(child, charged)[j], t.shape.lends.keeps[int(child)*t.cols+j]) + t.unseen(child, j)
 	}
 	return sum

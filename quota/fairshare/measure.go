@@ -156,7 +156,7 @@ func (t *Tree) saturationOf(row int32, has, more []int64, sign int64) (most Rati
 // entitledTo returns what a queue may keep by KAI's rules: its share, or what it deserves
 // where that is more, as its jobs may not wait yet. Nobody keeps more than its limit.
 func (t *Tree) entitledTo(row int32, j int) int64 {
-	d, l := t.term(row, deserved)[j], t.term(row, limit)[j]
+	d, l := t.used(row, deserved)[j], t.used(row, limit)[j]
 	if d == unlimited {
 		return l
 	}
@@ -185,7 +185,7 @@ func (t *Tree) kaiShare(row int32) (most Ratio) {
 // deserves returns what a queue deserves by Volcano's rules: a guarantee is never less than that,
 // since whoever is below its guarantee can't be above what it deserves.
 func (t *Tree) deserves(row int32, j int) int64 {
-	return max(t.term(row, deserved)[j], t.term(row, guarantee)[j])
+	return max(t.used(row, deserved)[j], t.used(row, guarantee)[j])
 }
 
 // volcanoShare returns the greatest allocated/deserved, and whether nothing is deserved.
@@ -226,17 +226,17 @@ func (t *Tree) lend() {
 	l.quota, l.keeps, l.lendable = resized(l.quota, n), resized(l.keeps, n), resized(l.lendable, n)
 	for k := len(s.order) - 1; k >= 0; k-- {
 		row := s.order[k]
-		children := s.childrenOf(row, t.rows[row].children)
+		children := t.shape.childrenOf(row)
 		for j := range t.cols {
 			i := int(row)*t.cols + j
 			below := int64(0) // what its children lend
 			uses := int64(0)
 			for _, child := range children {
 				c := int(child)*t.cols + j
-				below = sum(below, min(l.quota[c], t.term(child, lending)[j]))
+				below = sum(below, min(l.quota[c], t.used(child, lending)[j]))
 				uses += beyond(t.used(child, charged)[j], l.keeps[c])
 			}
-			d, most := t.term(row, deserved)[j], t.term(row, lending)[j]
+			d, most := t.used(row, deserved)[j], t.used(row, lending)[j]
 			l.quota[i] = sum(d, below)
 			l.keeps[i] = 0
 			switch {
@@ -246,7 +246,7 @@ func (t *Tree) lend() {
 			default:
 				l.keeps[i] = max(0, l.quota[i]-most)
 			}
-			l.lendable[i] = sum(t.term(row, limit)[j], below) // S + L - D, until the next loop
+			l.lendable[i] = sum(t.used(row, limit)[j], below) // S + L - D, until the next loop
 			if len(children) == 0 {
 				uses = t.used(row, allocated)[j]
 			}
@@ -276,24 +276,6 @@ func sum(x, y int64) int64 {
 
 // beyond returns what of x is more than y. Unlimited y leaves nothing.
 func beyond(x, y int64) int64 { return max(0, x-y) }
-
-// charge keeps up what counts as used by Kueue's rules when a leaf gets more.
-func (t *Tree) charge(leaf int32, j int, more int64) {
-	if t.options.Rules != Kueue || t.shape.isOld {
-		return
-	}
-	for row := leaf; row >= 0 && more != 0; row = t.rows[row].parent {
-		more = t.chargeMore(row, j, more)
-	}
-}
-
-// chargeMore adds to what a queue uses, and returns how much more its parent uses.
-func (t *Tree) chargeMore(row int32, j int, more int64) int64 {
-	u, k := &t.used(row, charged)[j], t.shape.lends.keeps[int(row)*t.cols+j]
-	before := beyond(*u, k)
-	*u += more
-	return beyond(*u, k) - before
-}
 
 // chargedWith returns what a queue uses if a leaf, it or below it, had more.
 func (t *Tree) chargedWith(row, leaf int32, j int, more int64) int64 {
@@ -330,7 +312,7 @@ func (t *Tree) borrowing(row, leaf int32, more []int64, sign int64) (most Ratio)
 	}
 	// Who borrows nothing has 0, also with weight 0.
 	if most.num > 0 && t.cols > 0 {
-		most.weight = uint64(t.term(row, weight)[0])
+		most.weight = uint64(t.used(row, weight)[0])
 		most.unweighted = most.weight == 0
 	}
 	return most

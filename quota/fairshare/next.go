@@ -104,7 +104,7 @@ func (t *Tree) rank() {
 	clear(b.isTouched)
 	for k := len(t.shape.order) - 1; k >= 0; k-- {
 		row := t.shape.order[k]
-		children := t.shape.childrenOf(row, t.rows[row].children)
+		children := t.shape.childrenOf(row)
 		rounds := t.roundsOf(b.rounds, row)
 		for i, child := range children {
 			rounds[len(children)+i] = b.entrant(child)
@@ -195,7 +195,7 @@ func (t *Tree) rankRow(row int32) {
 // the row alone, so the order is transitive. KAI has one part more that isn't: of equal
 // shares, the smaller entitlement.
 func (t *Tree) setKey(k *key, row, leaf, id int32) {
-	wants := t.request(id)
+	wants := t.requested(id)
 	*k = key{rank: t.shape.rank[row]}
 	switch t.options.Rules {
 	case Leximin:
@@ -211,7 +211,7 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 		for j, a := range t.used(row, allocated) {
 			with, e := a+wants[j], t.entitledTo(row, j)
 			isOver = isOver && a > t.used(row, share)[j]
-			isWithin = isWithin && with <= t.term(row, deserved)[j]
+			isWithin = isWithin && with <= t.used(row, deserved)[j]
 			if with > 0 && e == 0 {
 				k.unentitled = 1
 			}

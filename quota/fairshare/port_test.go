@@ -44,7 +44,7 @@ func portOf(t *Tree) *port {
 		for j, r := range p.resources {
 			i := int32(row)
 			q.shares[r] = &portShare{
-				deserved: open(t.term(i, deserved)[j]), limit: open(t.term(i, limit)[j]), weight: float64(t.term(i, weight)[j]) / 1000,
+				deserved: open(t.used(i, deserved)[j]), limit: open(t.used(i, limit)[j]), weight: float64(t.used(i, weight)[j]) / 1000,
 				allocated: float64(t.used(i, allocated)[j]), requested: float64(t.used(i, wanted)[j]),
 			}
 		}

@@ -124,15 +124,13 @@ func (d *division) round(items []item, amount int64, num, den uint64) {
 			if q, rest := bits.Div64(hi, lo, den); q < uint64(x.hi) {
 				got = max(int64(q), x.lo)
 				if rest > 0 && int64(q) >= x.lo {
-					parts = append(parts, part{rest, x.child, d.ranks[x.child]})
+					parts = append(parts, part{rest, x.child, x.rank})
 				}
 			}
 		}
 		amount -= got
 		d.got[x.child] += got
-		if d.isTraced {
-			d.levels[x.child] = level{num, den, uint64(x.w)}
-		}
+		d.levels[x.child] = level{num, den, uint64(x.w)}
 	}
 	for _, p := range greatest(parts, int(amount)) {
 		d.got[p.child]++

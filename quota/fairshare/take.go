@@ -81,16 +81,13 @@ func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 		c.Drop()
 	}
 	t := c.t
-	leaf, err := t.leaf(row)
+	leaf, request, err := t.request(row, &job)
 	if err != nil {
-		return Refusal{}, false, err
-	}
-	if err := t.checkRequest(leaf, job.Request); err != nil {
 		return Refusal{}, false, err
 	}
 	t.tidy()
 	c.leaf, c.unpreemptible = leaf, job.Unpreemptible
-	c.asks = padded(c.asks, job.Request, t.cols)
+	c.asks = append(c.asks[:0], request...)
 	c.path, c.before = c.path[:0], c.before[:0]
 	for x := leaf; x > 0; x = t.rows[x].parent {
 		c.path = append(c.path, x)
@@ -113,15 +110,6 @@ func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 	c.isOpen = true
 	c.edits = t.journal.edits
 	return why, true, nil
-}
-
-// padded sets dst to whole amounts.
-func padded(dst []int64, v vector.ResourceVector, cols int) []int64 {
-	dst = resized(dst, cols)
-	for j := range dst {
-		dst[j] = int64(v.Get(j))
-	}
-	return dst
 }
 
 // check panics when the claim is not open, or the tree has changed by another hand.
@@ -198,9 +186,7 @@ func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
 func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
 	t := c.t
 	for j, x := range amounts {
-		if x != 0 {
-			t.setLeaf(leaf, j, t.used(leaf, allocated)[j]+sign*x, t.used(leaf, fixed)[j], t.used(leaf, asked)[j], t.used(leaf, waiting)[j])
-		}
+		_ = t.move(leaf, j, delta{allocated: sign * x}) // it has had as much before
 	}
 	c.edits = t.journal.edits
 }
@@ -314,7 +300,7 @@ func (c *Claim) first() Refusal {
 		}
 		for _, x := range c.path {
 			for j, q := range c.asks {
-				if n, d := t.used(x, fixed)[j]+q, t.term(x, deserved)[j]; n > d {
+				if n, d := t.used(x, fixed)[j]+q, t.used(x, deserved)[j]; n > d {
 					return c.refusal(FixedAboveDeserved, x, -1, j, n, d)
 				}
 			}
@@ -323,7 +309,7 @@ func (c *Claim) first() Refusal {
 		within := false
 		for j, q := range c.asks {
 			if a := c.before[j] + q; q > 0 {
-				if l := t.term(c.leaf, limit)[j]; a > l {
+				if l := t.used(c.leaf, limit)[j]; a > l {
 					return c.refusal(AboveLimit, c.leaf, -1, j, a, l)
 				}
 				within = within || a <= t.deserves(c.leaf, j)
@@ -346,10 +332,10 @@ func (c *Claim) askKAI(a, b int32) Refusal {
 		if x > t.entitledTo(b, j) {
 			return Refusal{}
 		}
-		above = above || x > t.term(b, deserved)[j]
+		above = above || x > t.used(b, deserved)[j]
 	}
 	for j, x := range c.had(a) {
-		if d := t.term(a, deserved)[j]; x+c.asks[j] > d {
+		if d := t.used(a, deserved)[j]; x+c.asks[j] > d {
 			return c.refusal(WithinEntitled, a, b, j, x+c.asks[j], d)
 		}
 	}
@@ -367,7 +353,7 @@ func (c *Claim) askVolcano(a, b int32) Refusal {
 	helps, deserves, above := false, false, false
 	for j, v := range c.v {
 		has, d := t.used(b, allocated)[j], t.deserves(b, j)
-		if g := t.term(b, guarantee)[j]; has-v < g {
+		if g := t.used(b, guarantee)[j]; has-v < g {
 			return c.refusal(Guaranteed, a, b, j, has-v, g)
 		}
 		if v > 0 {
@@ -483,7 +469,7 @@ func (c *Claim) askShare(a, b int32) Refusal {
 // the queues of the victims have what is left to them, and the job may be assumed or admitted.
 func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 	c.check()
-	cols := c.t.cols
+	t, cols := c.t, c.t.cols
 	for i := len(c.taken) - 1; i >= 0 && spare != nil; i-- {
 		x := c.taken[i]
 		if !spare(int(x.index)) {
@@ -500,23 +486,14 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 	c.isOpen = false
 	// Not before: a victim that is given back must find what is not preemptible as it was.
 	for _, x := range c.taken {
-		c.limitFixed(x.leaf)
-	}
-	if c.began {
-		c.t.Commit()
-	}
-	return why, true
-}
-
-// limitFixed sets what of a leaf is not preemptible to what it has, where a victim was more
-// than what is preemptible.
-func (c *Claim) limitFixed(leaf int32) {
-	t := c.t
-	for j, a := range t.used(leaf, allocated) {
-		if t.used(leaf, fixed)[j] > a {
-			t.setLeaf(leaf, j, a, a, t.used(leaf, asked)[j], t.used(leaf, waiting)[j])
+		for j, a := range t.used(x.leaf, allocated) {
+			_ = t.move(x.leaf, j, delta{fixed: min(0, a-t.used(x.leaf, fixed)[j])})
 		}
 	}
+	if c.began {
+		t.Commit()
+	}
+	return why, true
 }
 
 // Taken appends the indexes of the victims that are taken, in the order of taking, to dst.

@@ -2,6 +2,7 @@ package fairshare
 
 import (
 	"cmp"
+	"container/heap"
 	"errors"
 	"fmt"
 	"iter"
@@ -92,8 +93,7 @@ type Tree struct {
 	free  []int32 // rows of deleted queues
 	came  int64   // how many queues came, for default ranks
 
-	terms   []int64   // what queues are given: termParts for each row
-	usage   []int64   // what they have, want and should have: usageParts for each row
+	amounts []int64   // what queues are given, have, want and should have: parts for each row
 	history []float64 // their past usage
 	total   []int64   // what there is
 
@@ -101,12 +101,15 @@ type Tree struct {
 	entitled []int64 // what all queues deserve, where that is limited
 
 	shape   shape
-	stale   staleness
+	stale   []uint64 // per row: in which columns the division among its children is out of date, a bit each; columns 0, 64, ... share one
+	isPast  bool     // whether past usage of parents is out of date
 	line    line
 	next    bracket
 	journal journal
 	work    division
-	parsed  []int64 // scratch of Set
+	parsed  []int64    // scratch of Set
+	given   [3][]int64 // scratch: what a caller gave
+	deltas  []delta    // scratch of moveAll
 }
 
 type queueRow struct {
@@ -125,30 +128,28 @@ const unlimited = math.MaxInt64
 // tooLarge is the first whole number whose sums are not exact in a float64.
 const tooLarge = 1 << 53
 
-// The parts of a row of terms. A part has all columns of a queue side by side: what runs
-// along a path to the top, such as Assume, reads few lines of memory.
+// The parts of a row of amounts. A part has all columns of a queue side by side: what runs
+// along a path to the top, such as Assume, reads few lines of memory. What a division reads lies
+// together. What the queue is given is 0 for a row of no queue, and the rest also for a new one. A
+// leaf wants the greater of what SetUsage said and of what it has and what waits in the tree; a
+// parent wants what its children want, each as far as its limit lets it.
 const (
-	deserved = iota
+	lending = iota
 	guarantee
+	deserved
 	limit
-	lending
-	weight // in thousandths
-	termParts
-)
+	weight    // in thousandths
+	termParts // up to here: what the queue is given
 
-// The parts of a row of usage. All are 0 for a new queue. A leaf wants the greater of what
-// SetUsage said and of what it has and what waits in the tree; a parent wants what its
-// children want, each as far as its limit lets it.
-const (
-	allocated = iota // what it has
-	fixed            // what of it is not preemptible
-	wanted           // what it has and what waits
-	asked            // what SetUsage said is wanted: leaves only
-	waiting          // what the jobs want that wait in the tree: leaves only
-	charged          // what Kueue counts as usage: without what children keep to themselves
-	share            // what it should have
-	oversold         // what is promised to its children beyond that
-	usageParts
+	wanted    = iota - 1 // what it has and what waits
+	share                // what it should have
+	oversold             // what is promised to its children beyond that
+	allocated            // what it has
+	fixed                // what of it is not preemptible
+	asked                // what SetUsage said is wanted: leaves only
+	waiting              // what the jobs want that wait in the tree: leaves only
+	charged              // what Kueue counts as usage: without what children keep to themselves
+	parts
 )
 
 const (
@@ -190,7 +191,7 @@ func NewTree(schema vector.Schema, cols int, options Options) (*Tree, error) {
 	t.rows = append(t.rows, queueRow{parent: -1})
 	t.grow()
 	for j := range cols {
-		t.term(0, limit)[j], t.term(0, lending)[j], t.term(0, weight)[j] = unlimited, unlimited, 1000
+		t.used(0, limit)[j], t.used(0, lending)[j], t.used(0, weight)[j] = unlimited, unlimited, 1000
 	}
 	t.shape.isOld = true
 	return t, nil
@@ -221,12 +222,11 @@ func (t *Tree) setGroups(numbers []int) error {
 // grow makes room for the last row.
 func (t *Tree) grow() {
 	n := len(t.rows)
-	t.terms = grown(t.terms, n*termParts*t.cols)
-	t.usage = grown(t.usage, n*usageParts*t.cols)
+	t.amounts = grown(t.amounts, n*parts*t.cols)
 	t.history = grown(t.history, n*t.cols)
 	t.promised = grown(t.promised, n*t.cols)
-	t.line.grow(n)
-	t.journal.grow(n)
+	t.stale = grown(t.stale, n)
+	t.line.leaves = grown(t.line.leaves, n)
 }
 
 // grown returns s with n elements, zeros behind its own. Lists keep their capacity when they get
@@ -245,15 +245,14 @@ func resized[T any](s []T, n int) []T {
 	return slices.Grow(s[:0], n)[:n]
 }
 
-// term and used return a part of a row, all columns of it. The third index keeps an append
-// from running into the next part.
-func (t *Tree) term(row int32, part int) []int64 {
-	return t.terms[(int(row)*termParts+part)*t.cols:][:t.cols:t.cols]
+// used returns a part of a row, all columns of it. The third index keeps an append from running
+// into the next part.
+func (t *Tree) used(row int32, part int) []int64 {
+	return t.amounts[(int(row)*parts+part)*t.cols:][:t.cols:t.cols]
 }
 
-func (t *Tree) used(row int32, part int) []int64 {
-	return t.usage[(int(row)*usageParts+part)*t.cols:][:t.cols:t.cols]
-}
+// terms returns the first parts of a row, one behind the other.
+func (t *Tree) terms(row int32) []int64 { return t.amounts[int(row)*parts*t.cols:][:termParts*t.cols] }
 
 // Len returns the number of queues, the top aside.
 func (t *Tree) Len() int { return len(t.names) - 1 }
@@ -292,16 +291,12 @@ func (t *Tree) checked(row int) int32 {
 
 // SetTotal sets what there is to divide. With an error nothing has changed.
 func (t *Tree) SetTotal(total vector.ResourceVector) error {
-	t.checkVector(total)
-	for j, x := range total {
-		if _, reason := amountOf(x); reason != "" {
-			return t.refuse("", "total", j, x, reason)
-		}
+	amounts, err := t.whole(0, "", "total", total)
+	if err != nil {
+		return err
 	}
 	t.journal.void()
-	for j := range t.cols {
-		t.total[j] = int64(total.Get(j))
-	}
+	copy(t.total, amounts)
 	t.shape.isOld = true
 	return nil
 }
@@ -330,7 +325,7 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 	if is.rank = is.came; q.Rank != nil {
 		is.rank = *q.Rank
 	}
-	if known && t.rows[i] == is && slices.Equal(t.parsed, t.terms[int(i)*termParts*t.cols:][:len(t.parsed)]) {
+	if known && t.rows[i] == is && slices.Equal(t.parsed, t.terms(i)) {
 		return int(i), false, nil
 	}
 	if err := t.checkSums(name, i, known, parent); err != nil {
@@ -341,30 +336,24 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 	}
 	// What the queue has counts anew, below another parent or within another limit. Only with
 	// the new terms it shows whether the sums above stay below 2^53. So the queue is taken out of
-	// all sums, gets its terms, and is counted again: with the terms of before, if the new ones
-	// make a sum too large.
-	t.count(i, -1)
-	t.promise(i, -1)
-	before, terms := t.rows[i], t.terms[int(i)*termParts*t.cols:][:len(t.parsed)]
-	exchange := func(is queueRow) {
+	// all sums, gets its terms, and is counted again; and all that once more with the terms of
+	// before, if the new ones make a sum too large.
+	before, terms := t.rows[i], t.terms(i)
+	exchange := func(is queueRow) error {
+		t.count(i, -1)
 		for j := range terms {
 			terms[j], t.parsed[j] = t.parsed[j], terms[j]
 		}
 		t.rows[i] = is
+		return t.count(i, 1)
 	}
-	exchange(is)
-	full, j, x := t.countFault(i)
-	if j >= 0 {
+	if err := exchange(is); err != nil {
 		exchange(before)
-	}
-	t.count(i, 1)
-	t.promise(i, 1)
-	if j >= 0 {
-		return 0, false, t.sumError(name, full, j, x)
+		return 0, false, err
 	}
 	t.left(before.parent)
 	if known && (before.priority != is.priority || before.rank != is.rank) {
-		t.reorder(i)
+		heap.Init(&t.line.leaves[i]) // jobs without a priority or an age have the leaf's
 	}
 	t.journal.void()
 	t.shape.isOld = true
@@ -438,11 +427,9 @@ func (t *Tree) Delete(name string) (bool, error) {
 	t.journal.void()
 	t.drain(row)
 	t.count(row, -1)
-	t.promise(row, -1)
 	t.left(t.rows[row].parent)
 	t.rows[row] = queueRow{parent: -1}
-	clear(t.terms[int(row)*termParts*t.cols:][:termParts*t.cols])
-	clear(t.usage[int(row)*usageParts*t.cols:][:usageParts*t.cols])
+	clear(t.amounts[int(row)*parts*t.cols:][:parts*t.cols])
 	clear(t.history[int(row)*t.cols:][:t.cols])
 	delete(t.names, name)
 	t.free = append(t.free, row)
@@ -453,19 +440,19 @@ func (t *Tree) Delete(name string) (bool, error) {
 // parse reads the terms of a queue into t.parsed.
 func (t *Tree) parse(name string, q *Queue) error {
 	t.parsed = resized(t.parsed, termParts*t.cols)
-	parts := [...]struct {
+	list := [...]struct {
 		name      string
 		amounts   vector.ResourceVector
 		otherwise int64 // where the vector has no element
 		infinite  bool  // whether it may be unlimited
 	}{
-		deserved:  {"deserved", q.Deserved, 0, true},
-		guarantee: {"guarantee", q.Guarantee, 0, false},
-		limit:     {"limit", q.Limit, unlimited, true},
 		lending:   {"lending limit", q.Lending, unlimited, true},
+		guarantee: {"guarantee", q.Guarantee, 0, false},
+		deserved:  {"deserved", q.Deserved, 0, true},
+		limit:     {"limit", q.Limit, unlimited, true},
 	}
-	for p := range parts {
-		part := &parts[p]
+	for p := range list {
+		part := &list[p]
 		t.checkVector(part.amounts)
 		for j := range t.cols {
 			x, reason := part.otherwise, ""
@@ -480,10 +467,10 @@ func (t *Tree) parse(name string, q *Queue) error {
 				return t.refuse(name, part.name, j, part.amounts[j], reason)
 			}
 			t.parsed[p*t.cols+j] = x
-			// The limit is the third part: the two that it bounds are parsed by now.
-			for k := deserved; p == limit && k <= guarantee; k++ {
+			// The limit is the last part: the two that it bounds are parsed by now.
+			for k := guarantee; p == limit && k <= deserved; k++ {
 				if y := t.parsed[k*t.cols+j]; y != unlimited && y > x {
-					return t.refuse(name, parts[k].name, j, float64(y), "is above the limit, which is "+decimal.Format(float64(x)))
+					return t.refuse(name, list[k].name, j, float64(y), "is above the limit, which is "+decimal.Format(float64(x)))
 				}
 			}
 		}
@@ -532,9 +519,9 @@ func (t *Tree) checkSums(name string, row int32, known bool, parent int32) error
 		g, d := t.parsed[guarantee*t.cols+j], t.parsed[deserved*t.cols+j]
 		promised, all := t.promised[int(parent)*t.cols+j]+g, t.entitled[j]+finite(d)
 		if known {
-			all -= finite(t.term(row, deserved)[j])
+			all -= finite(t.used(row, deserved)[j])
 			if t.rows[row].parent == parent {
-				promised -= t.term(row, guarantee)[j]
+				promised -= t.used(row, guarantee)[j]
 			}
 		}
 		switch {
@@ -545,19 +532,6 @@ func (t *Tree) checkSums(name string, row int32, known bool, parent int32) error
 		}
 	}
 	return nil
-}
-
-// promise adds the terms of a queue to the sums of checkSums, or subtracts them.
-func (t *Tree) promise(row int32, sign int64) {
-	parent := int(t.rows[row].parent)
-	if parent < 0 {
-		return // it has just come
-	}
-	for j := range t.cols {
-		t.promised[parent*t.cols+j] += sign * t.term(row, guarantee)[j]
-		t.entitled[j] += sign * finite(t.term(row, deserved)[j])
-	}
-	t.rows[parent].children += int32(sign)
 }
 
 // left forgets what a parent had of its children when the last of them has gone.
@@ -610,6 +584,21 @@ func (t *Tree) refuse(name, part string, j int, x float64, reason string) error 
 	return fmt.Errorf("queue %s: %s: %w", name, part, e)
 }
 
+// whole returns amounts as whole numbers, padded with zeros, in scratch memory i. The error
+// names the queue, the part and the column.
+func (t *Tree) whole(i int, name, part string, v vector.ResourceVector) ([]int64, error) {
+	t.checkVector(v)
+	t.given[i] = resized(t.given[i], t.cols)
+	for j := range t.cols {
+		x, reason := amountOf(v.Get(j))
+		if reason != "" {
+			return nil, t.refuse(name, part, j, v[j], reason)
+		}
+		t.given[i][j] = x
+	}
+	return t.given[i], nil
+}
+
 func (t *Tree) checkVector(v vector.ResourceVector) {
 	if len(v) > t.cols {
 		panic(panicVector)
@@ -622,27 +611,27 @@ func (t *Tree) checkVector(v vector.ResourceVector) {
 type shape struct {
 	isOld    bool
 	order    []int32 // rows, parents first
+	parents  []int32 // those with children, and the top, in the same order
 	children []int32 // rows of the children of each, by rank
 	levels   []int32 // the same by priority, high to low, then rank
-	first    []int32 // per row: where its children begin
+	first    []int32 // per row: where its children begin, and where the last one's end
+	place    []int32 // per row: which child of its parent it is, in children
+	level    []int32 // the same in levels
+	rank     []int32 // per row: its rank among all
+	depth    []int32
+	lends    lends
 
-	// What divisions read lies side by side, as in levels: the rank among all, the priority, and
-	// for each parent, column by column, what its children want and may have, what they deserve
-	// or, by weight, are guaranteed, and their weights. In the tree a queue's amounts lie side by
-	// side, which suits all that runs along a path to the top.
-	ranks                 []int32
+	// What divisions read lies side by side, as in levels: the priority, and for each parent, column
+	// by column, what its children want and may have, what they deserve or, by weight, are
+	// guaranteed, and their weights. In the tree a queue's amounts lie side by side, which suits all
+	// that runs along a path to the top.
 	priorities            []int64
 	cans, rights, weights []int64
-	at, n                 []int // per row: where its column 0 lies in cans, and how many children it has
-
-	place []int32 // per row: which child of its parent it is, by rank
-	rank  []int32 // per row: its rank among all
-	depth []int32
-	lends lends
 }
 
-func (s *shape) childrenOf(row int32, n int32) []int32 { return s.children[s.first[row]:][:n] }
-func (s *shape) levelsOf(row int32, n int32) []int32   { return s.levels[s.first[row]:][:n] }
+// childrenOf returns the children of a row by rank, and levelsOf by priority and rank.
+func (s *shape) childrenOf(row int32) []int32 { return s.children[s.first[row]:s.first[row+1]] }
+func (s *shape) levelsOf(row int32) []int32   { return s.levels[s.first[row]:s.first[row+1]] }
 
 // tidy brings the shape up to date, with all that hangs on it. Setting n queues costs one
 // sort this way, at the first question after them.
@@ -653,31 +642,29 @@ func (t *Tree) tidy() {
 	}
 	s.isOld = false
 	n := len(t.rows)
-	s.first, s.place, s.rank, s.depth = resized(s.first, n), resized(s.place, n), resized(s.rank, n), resized(s.depth, n)
-	s.children, s.levels, s.order = resized(s.children, n), resized(s.levels, n), resized(s.order, n)
+	s.first, s.place, s.level = resized(s.first, n+1), resized(s.place, n), resized(s.level, n)
+	s.rank, s.depth, s.order = resized(s.rank, n), resized(s.depth, n), resized(s.order, n)
 
 	// Both lists are all rows in one order, dealt out to their parents: one sort of all is
 	// faster than one for each parent, and gives each row its rank among all.
 	rows := s.order[:0]
+	s.first[0] = 0
 	for i := range t.rows {
+		s.first[i+1] = s.first[i] + t.rows[i].children
 		if i > 0 && t.rows[i].parent >= 0 {
 			rows = append(rows, int32(i))
 		}
 	}
-	start := int32(0)
-	for i := range t.rows { // where the children of each will lie
-		s.first[i] = start
-		start += t.rows[i].children
-	}
+	s.children, s.levels = resized(s.children, len(rows)), resized(s.levels, len(rows))
 	// As cards are dealt: each row goes behind the last child that its parent got.
-	deal := func(list []int32) {
+	deal := func(list, place []int32) {
+		dealt := s.depth // until it is made, below
+		clear(dealt)
 		for _, row := range rows {
 			p := t.rows[row].parent
-			list[s.first[p]] = row
-			s.first[p]++
-		}
-		for i := range t.rows {
-			s.first[i] -= t.rows[i].children
+			place[row] = dealt[p]
+			list[s.first[p]+dealt[p]] = row
+			dealt[p]++
 		}
 	}
 	slices.SortFunc(rows, func(a, b int32) int {
@@ -686,49 +673,46 @@ func (t *Tree) tidy() {
 	for i, row := range rows {
 		s.rank[row] = int32(i)
 	}
-	deal(s.children)
+	deal(s.children, s.place)
 	slices.SortFunc(rows, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(t.rows[b].priority, t.rows[a].priority), cmp.Compare(s.rank[a], s.rank[b]))
 	})
-	deal(s.levels)
-	t.lineUp(s.levels[:len(rows)])
+	deal(s.levels, s.level)
 
-	s.order = append(s.order[:0], 0)
-	s.depth[0], s.place[0], s.rank[0] = 0, 0, -1
+	s.order, s.parents = append(s.order[:0], 0), s.parents[:0]
+	s.depth[0], s.rank[0] = 0, -1
 	for i := 0; i < len(s.order); i++ {
 		row := s.order[i]
-		for k, child := range s.childrenOf(row, t.rows[row].children) {
-			s.depth[child], s.place[child] = s.depth[row]+1, int32(k)
+		if row == 0 || t.rows[row].children > 0 {
+			s.parents = append(s.parents, row)
+		}
+		for _, child := range s.childrenOf(row) {
+			s.depth[child] = s.depth[row] + 1
 			s.order = append(s.order, child)
 		}
 	}
+	t.lineUp()
 	t.lend()
-	t.stale.all(t)
+	t.outdateAll()
 	t.next.isOld = true
-	t.stale.history = true
+	t.isPast = true
 }
 
-// lineUp copies what divisions read of the children of each parent.
-func (t *Tree) lineUp(levels []int32) {
-	s, n, right := &t.shape, len(levels)*t.cols, deserved
+// lineUp copies what divisions read.
+func (t *Tree) lineUp() {
+	s, n, right := &t.shape, len(t.shape.levels)*t.cols, deserved
 	if t.options.ByWeight {
 		right = guarantee
 	}
-	s.ranks, s.priorities = resized(s.ranks, len(levels)), resized(s.priorities, len(levels))
 	s.cans, s.rights, s.weights = resized(s.cans, n), resized(s.rights, n), resized(s.weights, n)
-	s.at, s.n = resized(s.at, len(t.rows)), resized(s.n, len(t.rows))
-	for i := range t.rows {
-		s.n[i] = int(t.rows[i].children)
-	}
-	for i, row := range levels {
-		s.ranks[i], s.priorities[i] = s.rank[row], t.rows[row].priority
-		parent := t.rows[row].parent
-		first := int(s.first[parent])
-		s.at[row] = first*t.cols + i - first
+	s.priorities = s.priorities[:0]
+	for _, row := range s.levels {
+		s.priorities = append(s.priorities, t.rows[row].priority)
+		p := t.rows[row].parent
+		at, n := int(s.first[p])*t.cols+int(s.level[row]), int(s.first[p+1]-s.first[p])
 		for j := range t.cols {
-			at := s.at[row] + j*s.n[parent]
-			s.cans[at] = min(t.term(row, limit)[j], t.used(row, wanted)[j])
-			s.rights[at], s.weights[at] = t.term(row, right)[j], t.term(row, weight)[j]
+			s.cans[at], s.rights[at], s.weights[at] = min(t.used(row, limit)[j], t.used(row, wanted)[j]), t.used(row, right)[j], t.used(row, weight)[j]
+			at += n
 		}
 	}
 }

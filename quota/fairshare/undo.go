@@ -2,46 +2,56 @@ package fairshare
 
 // Mark is a point in the history of a [Tree] to roll back to. Marks nest.
 type Mark struct {
-	changes int
-	stage   uint64
+	at     int32 // where it is in the journal
+	number int64
 }
 
-// journal remembers what a tree was, from the first mark on until Commit: before a row changes
-// for the first time in a stage, all its amounts are copied. Stages lie between marks, so a
-// trial that changes a row a hundred times copies it once, and a rollback to any mark still
-// finds the amounts as they were there. Rows are copied whole because their amounts lie side
-// by side: a copy costs less than to note which of them changes.
+// journal remembers what a tree was, from the first mark on until Commit: each amount before it
+// changes, and where each job was. Shares are in it, too, so a rollback divides nothing.
 type journal struct {
 	isOn    bool
 	changes []change
-	amounts []int64  // the former amounts of changed rows
-	edits   uint64   // moves on with every change, so that a claim sees changes that are not its own
-	stage   uint64   // moves on with every mark, rollback and commit
-	began   uint64   // the stage in which it was emptied last
-	saved   []uint64 // per row: the stage in which it was saved last
+	edits   uint64 // moves on with every change, so that a claim sees changes that are not its own
+	marks   int64  // how many there were
 }
 
-// change is one entry of a journal: a row of amounts, or what a job was.
+// change is an entry of a journal: a mark, or what something was before it changed.
 type change struct {
-	isJob bool
-	state jobState
-	id    int32 // the row or the job
-	stage uint64
+	kind changeKind
+	i    int32 // in Tree.amounts, or the number of a job
+	was  int64 // the amount, the state of the job, or the number of the mark
 }
 
-func (l *journal) grow(rows int) {
-	l.saved = grown(l.saved, rows)
-	l.began = max(l.began, 1) // no row is saved in stage 0
-	l.stage = max(l.stage, 1)
-}
+type changeKind uint8
+
+const (
+	ofAmount changeKind = iota
+	ofJob
+	ofMark
+)
 
 // void empties the journal: what is now is final.
 func (l *journal) void() {
 	l.edits++
-	l.stage++
-	l.began = l.stage
 	l.isOn = false
-	l.changes, l.amounts = l.changes[:0], l.amounts[:0]
+	l.changes = l.changes[:0]
+}
+
+// note remembers what something was.
+func (l *journal) note(c change) {
+	l.edits++
+	if l.isOn {
+		l.changes = append(l.changes, c)
+	}
+}
+
+// put writes an amount where that makes a difference.
+func (t *Tree) put(row int32, part, j int, x int64) {
+	i := (int(row)*parts+part)*t.cols + j
+	if was := t.amounts[i]; was != x {
+		t.journal.note(change{ofAmount, int32(i), was})
+		t.amounts[i] = x
+	}
 }
 
 // Mark returns the present point of the history. From the first mark on the tree remembers
@@ -49,9 +59,16 @@ func (l *journal) void() {
 func (t *Tree) Mark() Mark {
 	t.tidy()
 	t.sumHistory()
-	t.journal.isOn = true
-	t.journal.stage++ // so that a row that changes again is saved again: this mark needs its own copy
-	return Mark{len(t.journal.changes), t.journal.stage}
+	l := &t.journal
+	l.isOn = true
+	// Where nothing has changed since the last mark it is the same point: who marks and rolls back
+	// for ever needs no more memory.
+	if n := len(l.changes); n == 0 || l.changes[n-1].kind != ofMark {
+		l.marks++
+		l.changes = append(l.changes, change{kind: ofMark, was: l.marks})
+	}
+	at := len(l.changes) - 1
+	return Mark{int32(at), l.changes[at].was}
 }
 
 // Commit makes all changes final and all marks void. It costs nothing.
@@ -64,67 +81,36 @@ func (t *Tree) Commit() {
 // they were, to the bit. It panics when the mark is void: taken before the last Commit, or
 // change of a queue, of the total or of history, or at a point that was rolled back itself.
 func (t *Tree) Rollback(mark Mark) {
-	l := &t.journal
-	n := mark.changes
-	if mark.stage < l.began || !l.isOn || n > len(l.changes) || n > 0 && l.changes[n-1].stage >= mark.stage {
+	l, at := &t.journal, int(mark.at)
+	if at >= len(l.changes) || l.changes[at] != (change{kind: ofMark, was: mark.number}) {
 		panic("fairshare: mark is no longer in the tree's history")
 	}
 	l.edits++
-	// Newest first: of a row that is there twice the older amounts are written last.
-	for k := len(l.changes) - 1; k >= n; k-- {
-		if c := l.changes[k]; c.isJob {
-			t.setState(c.id, c.state)
-		} else {
-			t.restore(c.id)
+	// Newest first: of an amount that is there twice the older one is written last.
+	for k := len(l.changes) - 1; k > at; k-- {
+		switch c := l.changes[k]; c.kind {
+		case ofAmount:
+			t.restore(int(c.i), c.was)
+		case ofJob:
+			t.setState(c.i, jobState(c.was))
 		}
 	}
-	l.changes = l.changes[:n]
-	l.stage++
+	l.changes = l.changes[:at+1]
 }
 
-// save remembers the amounts of a row, once between two marks.
-func (t *Tree) save(row int32) {
-	l, n := &t.journal, usageParts*t.cols
-	l.edits++
-	if !l.isOn || l.saved[row] == l.stage {
-		return
+// restore gives an amount the value that it had. A division that reads or gives it is out of date
+// then. All others are what they were: up to date, or noted already.
+func (t *Tree) restore(i int, was int64) {
+	row, part, j := int32(i/t.cols/parts), i/t.cols%parts, i%t.cols
+	t.amounts[i] = was
+	switch part {
+	case wanted:
+		t.noteCan(row, j)
+	case share:
+		t.outdate(t.rows[row].parent, j)
+		t.outdate(row, j)
+	case oversold:
+		t.outdate(row, j)
 	}
-	l.saved[row] = l.stage
-	l.changes = append(l.changes, change{id: row, stage: l.stage})
-	l.amounts = append(l.amounts, t.usage[int(row)*n:][:n]...)
-}
-
-// saveJob remembers the state of a job.
-func (t *Tree) saveJob(id int32, state jobState) {
-	l := &t.journal
-	l.edits++
-	if l.isOn {
-		l.changes = append(l.changes, change{isJob: true, state: state, id: id, stage: l.stage})
-	}
-}
-
-// restore gives a row the amounts that were saved last. A division is stale then where what it
-// reads or gives is another now. Where nothing differs it is what it was: up to date with these
-// amounts, or stale already.
-func (t *Tree) restore(row int32) {
-	l, n, parent := &t.journal, usageParts*t.cols, t.rows[row].parent
-	now, before := t.usage[int(row)*n:][:n], l.amounts[len(l.amounts)-n:]
-	differs := func(part, j int) bool { return now[part*t.cols+j] != before[part*t.cols+j] }
-	for j := range t.cols {
-		wants, shares, promises := differs(wanted, j), differs(share, j), differs(oversold, j)
-		for part := range usageParts {
-			now[part*t.cols+j] = before[part*t.cols+j]
-		}
-		if wants {
-			t.noteCan(row, j)
-		}
-		if shares {
-			t.stale.mark(t, parent, j)
-		}
-		if shares || promises {
-			t.stale.mark(t, row, j)
-		}
-	}
-	l.amounts = l.amounts[:len(l.amounts)-n]
 	t.touch(row)
 }

@@ -130,7 +130,7 @@ func TestUpstreams(t *testing.T) {
 			row, _ := tree.Row(name)
 			var more []int64
 			if name == "cq" && test.Request != nil {
-				more = padded(nil, test.Request, cols)
+				more = whole(test.Request, cols)
 			}
 			got := math.Ceil(tree.borrowing(int32(row), int32(leaf), more, 1).Float64())
 			if got != unlimitedAs(want) && name == "cq" || name != "cq" && got != want {
@@ -152,7 +152,7 @@ func TestUpstreams(t *testing.T) {
 		tree.Divide()
 		for _, q := range test.Queues {
 			row, _ := tree.Row(textOf(t, q[0]))
-			copy(tree.used(int32(row), share), padded(nil, amountsOf(t, q[3]), len(test.Request)))
+			copy(tree.used(int32(row), share), whole(amountsOf(t, q[3]), len(test.Request)))
 		}
 		row, _ := tree.Row(test.P)
 		claim := NewClaim(tree)
@@ -347,4 +347,13 @@ func amountsOf(t *testing.T, raw json.RawMessage) (v vector.ResourceVector) {
 	t.Helper()
 	must(t, json.Unmarshal(raw, &v))
 	return infinite(v)
+}
+
+// whole returns amounts as whole numbers, padded with zeros.
+func whole(v vector.ResourceVector, cols int) []int64 {
+	whole := make([]int64, cols)
+	for j := range whole {
+		whole[j] = int64(v.Get(j))
+	}
+	return whole
 }

@@ -1,9 +1,11 @@
 package fairshare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/resvec/resvec/vector"
@@ -37,74 +39,68 @@ func (t *Tree) SetUsage(row int, u Usage) error {
 	if err != nil {
 		return err
 	}
-	t.checkVector(u.Allocated)
-	t.checkVector(u.Unpreemptible)
-	t.checkVector(u.Wanted)
-	name, wait := t.rows[leaf].name, t.used(leaf, waiting)
-	for j := range t.cols {
-		a, n, w := u.Allocated.Get(j), u.Unpreemptible.Get(j), u.Wanted.Get(j)
-		for _, part := range [...]struct {
-			name string
-			x    float64
-		}{{"allocated", a}, {"unpreemptible", n}, {"wanted", w}} {
-			if _, reason := amountOf(part.x); reason != "" {
-				return t.refuse(name, part.name, j, part.x, reason)
-			}
-		}
-		if n > a {
-			return t.refuse(name, "unpreemptible", j, n, "is more than is allocated")
-		}
-		if err := t.checkSum(leaf, j, int64(a), max(int64(w), int64(a)+wait[j])); err != nil {
-			return err
+	name := t.rows[leaf].name
+	has, err := t.whole(0, name, "allocated", u.Allocated)
+	if err != nil {
+		return err
+	}
+	keeps, err := t.whole(1, name, "unpreemptible", u.Unpreemptible)
+	if err != nil {
+		return err
+	}
+	wants, err := t.whole(2, name, "wanted", u.Wanted)
+	if err != nil {
+		return err
+	}
+	for j, n := range keeps {
+		if n > has[j] {
+			return t.refuse(name, "unpreemptible", j, float64(n), "is more than is allocated")
 		}
 	}
-	// Sums of one column don't depend on another, so what was checked column by column can be
-	// written now without an error in between.
-	for j := range t.cols {
-		t.setLeaf(leaf, j, int64(u.Allocated.Get(j)), int64(u.Unpreemptible.Get(j)), int64(u.Wanted.Get(j)), wait[j])
-	}
-	return nil
+	return t.moveAll(leaf, func(j int) delta {
+		return delta{
+			allocated: has[j] - t.used(leaf, allocated)[j],
+			fixed:     keeps[j] - t.used(leaf, fixed)[j],
+			asked:     wants[j] - t.used(leaf, asked)[j],
+		}
+	})
 }
 
 // Assume allocates a job to a leaf, within its share or not. With an error, an
 // [*vector.AmountError], nothing has changed.
-func (t *Tree) Assume(row int, job Job) error { return t.move(row, &job, 1) }
+func (t *Tree) Assume(row int, job Job) error { return t.allocate(row, &job, 1) }
 
 // Forget takes a job off a leaf again: the reverse of [Tree.Assume], with its errors.
-func (t *Tree) Forget(row int, job Job) error { return t.move(row, &job, -1) }
+func (t *Tree) Forget(row int, job Job) error { return t.allocate(row, &job, -1) }
 
-func (t *Tree) move(row int, job *Job, sign int64) error {
-	leaf, err := t.leaf(row)
+func (t *Tree) allocate(row int, job *Job, sign int64) error {
+	leaf, request, err := t.request(row, job)
 	if err != nil {
 		return err
 	}
-	if err := t.checkRequest(leaf, job.Request); err != nil {
-		return err
-	}
-	// All columns are checked before the first is written.
-	has, kept, ask, wait := t.used(leaf, allocated), t.used(leaf, fixed), t.used(leaf, asked), t.used(leaf, waiting)
-	keeps := int64(0)
+	has, kept, keeps := t.used(leaf, allocated), t.used(leaf, fixed), int64(0)
 	if job.Unpreemptible {
 		keeps = sign
 	}
-	for j, x := range job.Request {
-		a, n := has[j]+sign*int64(x), kept[j]+keeps*int64(x)
+	for j, x := range request {
+		a, n := has[j]+sign*x, kept[j]+keeps*x
 		switch {
 		case a < 0 || n < 0:
-			return t.refuse(t.rows[leaf].name, "request", j, x, "is more than is allocated")
-		case n > a && sign*int64(x) < 0:
-			return t.refuse(t.rows[leaf].name, "request", j, x, "is more than is allocated and preemptible")
-		}
-		if err := t.checkSum(leaf, j, a, max(ask[j], a+wait[j])); err != nil {
-			return err
+			return t.refuse(t.rows[leaf].name, "request", j, float64(x), "is more than is allocated")
+		case n > a && sign*x < 0:
+			return t.refuse(t.rows[leaf].name, "request", j, float64(x), "is more than is allocated and preemptible")
 		}
 	}
-	for j, x := range job.Request {
-		if x != 0 {
-			t.setLeaf(leaf, j, has[j]+sign*int64(x), kept[j]+keeps*int64(x), ask[j], wait[j])
-		}
+	return t.moveAll(leaf, func(j int) delta { return delta{allocated: sign * request[j], fixed: keeps * request[j]} })
+}
+
+// request returns the leaf of a row, and what a job of it requests.
+func (t *Tree) request(row int, job *Job) (leaf int32, request []int64, err error) {
+	if leaf, err = t.leaf(row); err != nil {
+		return 0, nil, err
 	}
-	return nil
+	request, err = t.whole(0, t.rows[leaf].name, "request", job.Request)
+	return leaf, request, err
 }
 
 // leaf returns a row that has no queues below it.
@@ -116,109 +112,98 @@ func (t *Tree) leaf(row int) (int32, error) {
 	return i, nil
 }
 
-// checkRequest checks the amounts of a job.
-func (t *Tree) checkRequest(leaf int32, request vector.ResourceVector) error {
-	t.checkVector(request)
-	for j, x := range request {
-		if _, reason := amountOf(x); reason != "" {
-			return t.refuse(t.rows[leaf].name, "request", j, x, reason)
-		}
-	}
-	return nil
-}
-
 // counted returns how much of what a queue wants its parent wants: not more than the
 // queue may have, but what it has already. Else a queue with a limit of 2 that wants 10 would
 // bring its parent a share of which 8 stay unused.
 func counted(w, a, limit int64) int64 { return min(w, max(a, limit)) }
 
-// checkSum looks before anything is written, so that an error takes nothing back. It
-// returns the error for the first queue whose sum would be too large if a leaf had a and
-// wanted w in column j.
-func (t *Tree) checkSum(leaf int32, j int, a, w int64) error {
-	if full, sum := t.addFault(leaf, j, a-t.used(leaf, allocated)[j], w-t.used(leaf, wanted)[j]); full >= 0 {
-		return t.sumError(t.rows[leaf].name, full, j, sum)
+// delta is what is added to parts of a leaf, in one column.
+type delta struct{ allocated, fixed, asked, waiting int64 }
+
+// moveAll adds to a leaf in all columns. With an error, for a sum that would be too large, in
+// none: those that are done are taken back.
+func (t *Tree) moveAll(leaf int32, of func(j int) delta) (err error) {
+	t.deltas = resized(t.deltas, t.cols)
+	for j := range t.deltas {
+		t.deltas[j] = of(j)
+		if err = t.move(leaf, j, t.deltas[j]); err == nil {
+			continue
+		}
+		for ; j >= 0; j-- {
+			d := t.deltas[j]
+			_ = t.move(leaf, j, delta{-d.allocated, -d.fixed, -d.asked, -d.waiting})
+		}
+		return err
 	}
 	return nil
 }
 
+// move adds to a leaf in one column, and to all above it what follows. The error is for the
+// first queue whose sum is too large now.
+func (t *Tree) move(leaf int32, j int, d delta) error {
+	ask, wait := t.used(leaf, asked)[j]+d.asked, t.used(leaf, waiting)[j]+d.waiting
+	t.put(leaf, asked, j, ask)
+	t.put(leaf, waiting, j, wait)
+	wants := max(ask, t.used(leaf, allocated)[j]+d.allocated+wait)
+	return t.addUp(leaf, leaf, j, d.allocated, d.fixed, wants-t.used(leaf, wanted)[j])
+}
+
+// addUp adds to a row what it has, keeps and wants in column j, and to all above it what
+// counts there. What a queue wants beyond its limit doesn't count above it: the change is cut at
+// each limit, and it ends where nothing of it is left. name is the queue that changes, which the
+// error is about.
+func (t *Tree) addUp(leaf, row int32, j int, a, n, w int64) (err error) {
+	if row >= 0 && (a != 0 || n != 0 || w != 0) {
+		t.touch(row) // all above it are ranked with it
+	}
+	lends, charge := t.options.Rules == Kueue && !t.shape.isOld, a
+	for ; row >= 0 && (a != 0 || n != 0 || w != 0); row = t.rows[row].parent {
+		hasA, hasW, l := t.used(row, allocated)[j], t.used(row, wanted)[j], t.used(row, limit)[j]
+		// What has less than 2^53 wanted has less allocated: no other sum can be too large.
+		if hasW+w >= tooLarge && err == nil {
+			err = t.sumError(leaf, row, j, hasW+w)
+		}
+		t.put(row, allocated, j, hasA+a)
+		t.put(row, fixed, j, t.used(row, fixed)[j]+n)
+		t.put(row, wanted, j, hasW+w)
+		// Only what a queue wants within its limit counts in the division.
+		if min(hasW, l) != min(hasW+w, l) {
+			t.noteCan(row, j)
+		}
+		w = counted(hasW+w, hasA+a, l) - counted(hasW, hasA, l)
+		if lends && charge != 0 {
+			uses, keeps := t.used(row, charged)[j], t.shape.lends.keeps[int(row)*t.cols+j]
+			t.put(row, charged, j, uses+charge)
+			charge = beyond(uses+charge, keeps) - beyond(uses, keeps)
+		}
+	}
+	return err
+}
+
 // sumError returns the error for a queue that makes the sum of another too large.
-func (t *Tree) sumError(name string, full int32, j int, sum int64) error {
+func (t *Tree) sumError(row, full int32, j int, sum int64) error {
 	whose := "all queues"
 	if full > 0 {
 		whose = "queue " + t.rows[full].name
 	}
-	return t.refuse(name, "wanted", j, float64(sum), "is the sum of "+whose+": want less than 2^53 of the column's unit")
+	return t.refuse(t.rows[row].name, "wanted", j, float64(sum), "is the sum of "+whose+": want less than 2^53 of the column's unit")
 }
 
-// Wanted amounts are added up the tree, and what a queue wants beyond its limit doesn't count
-// above it. So the sum of a parent can't be had by adding up the change alone: a leaf below a
-// queue that is at its limit may want more without any change above. addFault and addUp carry
-// the change upward and cut it at each limit; they end where nothing of it is left.
-
-// addFault returns the first queue whose sum would be too large if a and w were added to a
-// row, and the sum; otherwise -1.
-func (t *Tree) addFault(row int32, j int, a, w int64) (full int32, sum int64) {
-	for ; row >= 0 && (a != 0 || w != 0); row = t.rows[row].parent {
-		hasA, hasW, l := t.used(row, allocated)[j], t.used(row, wanted)[j], t.term(row, limit)[j]
-		if hasW+w >= tooLarge {
-			return row, hasW + w
-		}
-		// What has less than 2^53 wanted has less allocated: no other sum can be too large.
-		w = counted(hasW+w, hasA+a, l) - counted(hasW, hasA, l)
+// count adds what a queue has and wants to all above it, and its terms to the sums of checkSums,
+// or subtracts them.
+func (t *Tree) count(row int32, sign int64) (err error) {
+	parent := t.rows[row].parent
+	if parent < 0 {
+		return nil // it has just come
 	}
-	return -1, 0
-}
-
-// setLeaf writes column j of a leaf, and what follows above it.
-func (t *Tree) setLeaf(leaf int32, j int, a, n, ask, wait int64) {
-	t.save(leaf)
-	t.used(leaf, asked)[j], t.used(leaf, waiting)[j] = ask, wait
-	has := t.used(leaf, allocated)[j]
-	t.addUp(leaf, j, a-has, n-t.used(leaf, fixed)[j], max(ask, a+wait)-t.used(leaf, wanted)[j])
-	t.charge(leaf, j, a-has)
-}
-
-// addUp adds to a row what it has, keeps and wants in column j, and to all above it what
-// counts there. It ends where nothing changes any more: a queue that wants more than its
-// limit already makes no difference above it.
-func (t *Tree) addUp(row int32, j int, a, n, w int64) {
-	if row >= 0 && (a != 0 || n != 0 || w != 0) {
-		t.touch(row) // all above it are ranked with it
-	}
-	for ; row >= 0 && (a != 0 || n != 0 || w != 0); row = t.rows[row].parent {
-		t.save(row)
-		hasA, hasN, hasW, l := &t.used(row, allocated)[j], &t.used(row, fixed)[j], &t.used(row, wanted)[j], t.term(row, limit)[j]
-		before, bound := counted(*hasW, *hasA, l), min(*hasW, l)
-		*hasA += a
-		*hasN += n
-		*hasW += w
-		// Only what a queue wants within its limit counts in the division.
-		if bound != min(*hasW, l) {
-			t.noteCan(row, j)
-		}
-		w = counted(*hasW, *hasA, l) - before
-	}
-}
-
-// count adds what a queue has and wants to all above it, or subtracts it.
-func (t *Tree) count(row int32, sign int64) {
+	t.rows[parent].children += int32(sign)
 	for j := range t.cols {
+		t.promised[int(parent)*t.cols+j] += sign * t.used(row, guarantee)[j]
+		t.entitled[j] += sign * finite(t.used(row, deserved)[j])
 		a, w := t.used(row, allocated)[j], t.used(row, wanted)[j]
-		t.addUp(t.rows[row].parent, j, sign*a, sign*t.used(row, fixed)[j], sign*counted(w, a, t.term(row, limit)[j]))
+		err = cmp.Or(err, t.addUp(row, parent, j, sign*a, sign*t.used(row, fixed)[j], sign*counted(w, a, t.used(row, limit)[j])))
 	}
-}
-
-// countFault returns the first queue whose sum would be too large if row were counted, in
-// which column, and the sum. The column is -1 if there is none.
-func (t *Tree) countFault(row int32) (full int32, j int, sum int64) {
-	for j := range t.cols {
-		a, w := t.used(row, allocated)[j], t.used(row, wanted)[j]
-		if full, sum := t.addFault(t.rows[row].parent, j, a, counted(w, a, t.term(row, limit)[j])); full >= 0 {
-			return full, j, sum
-		}
-	}
-	return -1, -1, 0
+	return err
 }
 
 // read appends amounts to dst.
@@ -257,7 +242,7 @@ func (t *Tree) SetHistory(row int, usage vector.ResourceVector) error {
 	for j := range t.cols {
 		t.history[int(leaf)*t.cols+j] = usage.Get(j) + 0 // -0 becomes 0
 	}
-	t.stale.history = true
+	t.isPast = true
 	return nil
 }
 
@@ -287,7 +272,7 @@ func (t *Tree) Decay(elapsed, halfLife time.Duration) {
 			past[j] = float64(past[j]*keep) + float64(float64(a)*(1-keep))
 		}
 	}
-	t.stale.history = true
+	t.isPast = true
 }
 
 // halved returns 2^(-a/h), exact where that is a power of two, else with a relative error
@@ -314,23 +299,20 @@ func halved(a, h uint64) float64 {
 // children are added by rank.
 func (t *Tree) sumHistory() {
 	t.tidy()
-	if !t.stale.history {
+	if !t.isPast {
 		return
 	}
-	t.stale.history = false
-	for k := len(t.shape.order) - 1; k >= 0; k-- {
-		row := t.shape.order[k]
-		if n := t.rows[row].children; n > 0 {
-			sum := t.history[int(row)*t.cols:][:t.cols]
-			clear(sum)
-			for _, child := range t.shape.childrenOf(row, n) {
-				for j := range sum {
-					sum[j] += t.history[int(child)*t.cols+j]
-				}
+	t.isPast = false
+	for _, row := range slices.Backward(t.shape.parents) {
+		sum := t.history[int(row)*t.cols:][:t.cols]
+		clear(sum)
+		for _, child := range t.shape.childrenOf(row) {
+			for j := range sum {
+				sum[j] += t.history[int(child)*t.cols+j]
 			}
 		}
 	}
 	if t.options.History > 0 {
-		t.stale.all(t)
+		t.outdateAll()
 	}
 }

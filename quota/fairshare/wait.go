@@ -1,6 +1,9 @@
 package fairshare
 
-import "slices"
+import (
+	"container/heap"
+	"slices"
+)
 
 // line is the jobs that wait, those of each leaf in a heap: to add one or take any out costs
 // the logarithm of their number, and nothing is sorted anew. What a rollback restores is the
@@ -18,8 +21,21 @@ type line struct {
 // behind them those that were skipped. So a job that is skipped, or waits again, moves by one
 // swap, and a leaf knows its own jobs.
 type leafLine struct {
+	t     *Tree
 	jobs  []int32
 	waits int // how many wait
+}
+
+// A leafLine is a heap.Interface. Push takes the first job behind the heap, and Pop leaves one
+// there.
+func (q *leafLine) Len() int           { return q.waits }
+func (q *leafLine) Less(i, k int) bool { return q.t.sooner(q.jobs[i], q.jobs[k]) }
+func (q *leafLine) Push(any)           { q.waits++ }
+func (q *leafLine) Pop() any           { q.waits--; return nil }
+
+func (q *leafLine) Swap(i, k int) {
+	q.jobs[i], q.jobs[k] = q.jobs[k], q.jobs[i]
+	q.t.line.jobs[q.jobs[i]].place, q.t.line.jobs[q.jobs[k]].place = int32(i), int32(k)
 }
 
 // waiting returns the jobs of a leaf that wait, the next at the front.
@@ -52,25 +68,17 @@ const (
 
 const panicJob = "fairshare: no such job waits"
 
-func (l *line) grow(rows int) { l.leaves = grown(l.leaves, rows) }
-
-func (t *Tree) request(id int32) []int64 { return t.line.requests[int(id)*t.cols:][:t.cols] }
+func (t *Tree) requested(id int32) []int64 { return t.line.requests[int(id)*t.cols:][:t.cols] }
 
 // Wait lets a job wait in a leaf, and returns its number. What it requests is wanted from
 // now on. With an error nothing has changed.
 func (t *Tree) Wait(row int, j Job) (id int, err error) {
-	leaf, err := t.leaf(row)
+	leaf, request, err := t.request(row, &j)
 	if err != nil {
 		return -1, err
 	}
-	if err := t.checkRequest(leaf, j.Request); err != nil {
+	if err := t.moveAll(leaf, func(k int) delta { return delta{waiting: request[k]} }); err != nil {
 		return -1, err
-	}
-	for k, x := range j.Request {
-		a, w := t.used(leaf, allocated)[k], t.used(leaf, waiting)[k]+int64(x)
-		if err := t.checkSum(leaf, k, a, max(t.used(leaf, asked)[k], a+w)); err != nil {
-			return -1, err
-		}
 	}
 	l := &t.line
 	// Numbers are used again, the last one first, so that they stay small and their memory in cache.
@@ -92,22 +100,9 @@ func (t *Tree) Wait(row int, j Job) (id int, err error) {
 		is.age, is.hasAge = *j.Age, true
 	}
 	l.jobs[id] = is
-	for k := range t.cols {
-		t.request(int32(id))[k] = int64(j.Request.Get(k))
-	}
+	copy(t.requested(int32(id)), request)
 	t.change(int32(id), waits)
-	t.wants(int32(id), 1)
 	return id, nil
-}
-
-// wants adds the request of a job to what waits in its leaf, or takes it away.
-func (t *Tree) wants(id int32, sign int64) {
-	leaf := t.line.jobs[id].leaf
-	for k, x := range t.request(id) {
-		if x != 0 {
-			t.setLeaf(leaf, k, t.used(leaf, allocated)[k], t.used(leaf, fixed)[k], t.used(leaf, asked)[k], t.used(leaf, waiting)[k]+sign*x)
-		}
-	}
 }
 
 // waitingJob panics on a number of no job that waits or was skipped.
@@ -122,17 +117,14 @@ func (t *Tree) waitingJob(id int) int32 {
 // is free for another job then, as after Withdraw. To end the job, [Tree.Forget] it.
 func (t *Tree) Admit(id int) {
 	i := t.waitingJob(id)
-	is := t.line.jobs[i] // a copy: change, below, may free the number
+	is := &t.line.jobs[i]
 	// What it wants and its sums stay what they are, so nothing can be too large.
-	for k, x := range t.request(i) {
-		if x == 0 {
-			continue
-		}
-		n := t.used(is.leaf, fixed)[k]
+	for k, x := range t.requested(i) {
+		d := delta{allocated: x, waiting: -x}
 		if is.unpreemptible {
-			n += x
+			d.fixed = x
 		}
-		t.setLeaf(is.leaf, k, t.used(is.leaf, allocated)[k]+x, n, t.used(is.leaf, asked)[k], t.used(is.leaf, waiting)[k]-x)
+		_ = t.move(is.leaf, k, d)
 	}
 	t.change(i, hasGone)
 }
@@ -141,7 +133,9 @@ func (t *Tree) Admit(id int) {
 func (t *Tree) Withdraw(id int) {
 	i := t.waitingJob(id)
 	// Amounts first: change may free the number, and with it the request.
-	t.wants(i, -1)
+	for k, x := range t.requested(i) {
+		_ = t.move(t.line.jobs[i].leaf, k, delta{waiting: -x})
+	}
 	t.change(i, hasGone)
 }
 
@@ -166,7 +160,7 @@ func (t *Tree) Resume() {
 
 // change brings a job into another state and remembers the old one.
 func (t *Tree) change(id int32, state jobState) {
-	t.saveJob(id, t.line.jobs[id].state)
+	t.journal.note(change{ofJob, id, int64(t.line.jobs[id].state)})
 	t.setState(id, state)
 	if !t.journal.isOn {
 		t.line.release()
@@ -177,9 +171,10 @@ func (t *Tree) change(id int32, state jobState) {
 func (t *Tree) setState(id int32, state jobState) {
 	l, j := &t.line, &t.line.jobs[id]
 	q := &l.leaves[j.leaf]
+	q.t = t
 	switch j.state {
 	case waits:
-		t.leave(id)
+		heap.Remove(q, int(j.place))
 	case hasGone: // a rollback takes the last first
 		if n := len(l.gone); n > 0 && l.gone[n-1] == id {
 			l.gone = l.gone[:n-1]
@@ -191,12 +186,13 @@ func (t *Tree) setState(id int32, state jobState) {
 		j.place = int32(len(q.jobs))
 		q.jobs = append(q.jobs, id)
 	case isHere(j.state) && !isHere(state): // it is behind the heap now
-		t.swap(q.jobs, int(j.place), len(q.jobs)-1)
+		q.Swap(int(j.place), len(q.jobs)-1)
 		q.jobs = q.jobs[:len(q.jobs)-1]
 	}
 	switch j.state = state; state {
 	case waits:
-		t.enter(id)
+		q.Swap(int(j.place), q.waits)
+		heap.Push(q, nil)
 	case hasGone:
 		l.gone = append(l.gone, id)
 	case noJob: // its coming was rolled back
@@ -251,62 +247,4 @@ func (t *Tree) ageOf(j *job) int64 {
 		return j.age
 	}
 	return t.rows[j.leaf].rank
-}
-
-// rise moves the job at place i of a heap to the front as far as it belongs there.
-func (t *Tree) rise(h []int32, i int) {
-	for i > 0 && t.sooner(h[i], h[(i-1)/2]) {
-		t.swap(h, i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-}
-
-// sink moves it to the back as far as it belongs there.
-func (t *Tree) sink(h []int32, i int) {
-	for {
-		k := 2*i + 1
-		if k+1 < len(h) && t.sooner(h[k+1], h[k]) {
-			k++
-		}
-		if k >= len(h) || !t.sooner(h[k], h[i]) {
-			return
-		}
-		t.swap(h, i, k)
-		i = k
-	}
-}
-
-func (t *Tree) swap(h []int32, i, k int) {
-	h[i], h[k] = h[k], h[i]
-	t.line.jobs[h[i]].place, t.line.jobs[h[k]].place = int32(i), int32(k)
-}
-
-// enter takes a job that is behind the heap of its leaf into it.
-func (t *Tree) enter(id int32) {
-	q := &t.line.leaves[t.line.jobs[id].leaf]
-	t.swap(q.jobs, int(t.line.jobs[id].place), q.waits)
-	q.waits++
-	t.rise(q.jobs, q.waits-1)
-}
-
-// leave takes a job out of the heap of its leaf, and puts it behind.
-func (t *Tree) leave(id int32) {
-	q, i := &t.line.leaves[t.line.jobs[id].leaf], int(t.line.jobs[id].place)
-	q.waits--
-	t.swap(q.jobs, i, q.waits)
-	// The job that takes its place comes from another branch, so it may belong further in
-	// either direction.
-	if h := q.jobs[:q.waits]; i < len(h) {
-		t.sink(h, i)
-		t.rise(h, i)
-	}
-}
-
-// reorder orders the jobs of a leaf anew: those without a priority or an age have its own, which
-// has changed.
-func (t *Tree) reorder(leaf int32) {
-	h := t.line.waiting(leaf)
-	for i := len(h)/2 - 1; i >= 0; i-- {
-		t.sink(h, i)
-	}
 }
