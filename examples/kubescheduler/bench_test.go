@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -229,9 +230,7 @@ func (c *contestant) fill(nodes int, pods func(int) int, amounts []string) {
 		c.Cache.AddNode(logger, node)
 		for k := range pods(i) {
 			pod := bound(aPod(fmt.Sprintf("old-%d-%d", i, k), 0, amounts...), node.Name)
-			if err := c.Cache.AddPod(logger, pod); err != nil {
-				panic(err)
-			}
+			testkit.Check(c.Cache.AddPod(logger, pod))
 		}
 	}
 }
@@ -239,10 +238,7 @@ func (c *contestant) fill(nodes int, pods func(int) int, amounts []string) {
 func arriving(b testing.TB, n int, amounts []string) *framework.QueuedPodInfo {
 	pod := aPod("new-"+strconv.Itoa(n), 0, amounts...)
 	pod.UID = types.UID(pod.Name)
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
-		b.Fatal(err)
-	}
+	info := testkit.Must(framework.NewPodInfo(pod))
 	return &framework.QueuedPodInfo{PodInfo: info}
 }
 
@@ -258,7 +254,5 @@ func (c *contestant) measure(ctx context.Context, b *testing.B, pod *framework.Q
 	}
 	placed := bound(pod.Pod.DeepCopy(), result.SuggestedHost)
 	logger := klog.FromContext(ctx)
-	if err := cmp.Or(c.Cache.AddPod(logger, placed), c.Cache.RemovePod(logger, placed)); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Check(cmp.Or(c.Cache.AddPod(logger, placed), c.Cache.RemovePod(logger, placed)))
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 func namesOf(set config.PluginSet) []string {
@@ -61,10 +62,7 @@ func TestConfiguration(t *testing.T) {
 // TestReadme: the README's configuration packs by GPUs, and keeps cpu jobs away from them;
 // with its other arguments a scheduler runs.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("README.md"))
 	_, rest, _ := strings.Cut(string(text), "```yaml\n")
 	configuration, _, found := strings.Cut(rest, "```")
 	if !found {

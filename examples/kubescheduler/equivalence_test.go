@@ -117,19 +117,13 @@ func newTwins(t *testing.T, s strategy, handle fwk.Handle) twins {
 				config.UtilizationShapePoint{Utilization: p.Utilization, Score: p.Score})
 		}
 	}
-	fit, err := noderesources.NewFit(ctx, args, handle, gates)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := testkit.Must(noderesources.NewFit(ctx, args, handle, gates))
 	w := twins{fit: fit.(*noderesources.Fit), scorer: fit.(upstream)}
 	document := map[string]any{"ignoredResources": args.IgnoredResources, "ignoredResourceGroups": args.IgnoredResourceGroups, "events": false}
 	if s.Type != string(balanced) {
 		document["scoring"] = []any{map[string]any{"kube": s}}
 	}
-	ours, err := resvecfit.New(ctx, raw(t, document), handle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := testkit.Must(resvecfit.New(ctx, raw(t, document), handle))
 	w.ours = ours.(*resvecfit.Plugin)
 	w.scores = w.ours
 	if s.Type == string(balanced) {
@@ -143,24 +137,15 @@ func newBalanced(t *testing.T, s strategy, handle fwk.Handle, addToFit bool) (th
 	t.Helper()
 	ctx := context.Background()
 	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
-	builtin, err := noderesources.NewBalancedAllocation(ctx, &config.NodeResourcesBalancedAllocationArgs{Resources: s.specs()}, handle, gates)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugin, err := resvecfit.NewBalanced(ctx, raw(t, map[string]any{"resources": s.Resources, "addToFit": addToFit}), handle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	builtin := testkit.Must(noderesources.NewBalancedAllocation(ctx, &config.NodeResourcesBalancedAllocationArgs{Resources: s.specs()}, handle, gates))
+	plugin := testkit.Must(resvecfit.NewBalanced(ctx, raw(t, map[string]any{"resources": s.Resources, "addToFit": addToFit}), handle))
 	return builtin.(upstream), plugin.(upstream)
 }
 
 // raw returns the arguments of a plugin as kube-scheduler hands them over.
 func raw(t *testing.T, arguments any) *runtime.Unknown {
 	t.Helper()
-	text, err := json.Marshal(arguments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(arguments))
 	return &runtime.Unknown{Raw: text, ContentType: runtime.ContentTypeJSON}
 }
 
@@ -204,12 +189,12 @@ func compareCluster(t *testing.T, w *world, kind config.ScoringStrategyType, n *
 	nodes, handle := w.cluster(t)
 	twins := newTwins(t, w.strategy(kind), handle)
 	for range len(nodes) * 2 {
-		nodes[w.IntN(len(nodes))].AddPodInfo(newPodInfo(t, w.pod()))
+		nodes[w.IntN(len(nodes))].AddPodInfo(newPodInfo(w.pod()))
 	}
 	for range 12 {
 		twins.compare(t, w, w.pod(), nodes, n)
 		for range w.IntN(4) {
-			nodes[w.IntN(len(nodes))].AddPodInfo(newPodInfo(t, w.pod()))
+			nodes[w.IntN(len(nodes))].AddPodInfo(newPodInfo(w.pod()))
 		}
 		if len(nodes) > 1 && w.chance(30) { // one is deleted, one is added
 			i := w.IntN(len(nodes))
@@ -231,25 +216,14 @@ func (w *world) cluster(t *testing.T) ([]fwk.NodeInfo, fwk.Handle) {
 		objects = append(objects, w.node(i))
 	}
 	snapshot := cache.NewSnapshot(nil, objects)
-	nodes, err := snapshot.List()
-	if err != nil {
-		t.Fatal(err)
-	}
-	handle, err := frameworkruntime.NewFramework(context.Background(), nil, nil,
-		frameworkruntime.WithSnapshotSharedLister(snapshot), frameworkruntime.WithSharedDRAManager(classes{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := testkit.Must(snapshot.List())
+	handle := testkit.Must(frameworkruntime.NewFramework(context.Background(), nil, nil,
+		frameworkruntime.WithSnapshotSharedLister(snapshot), frameworkruntime.WithSharedDRAManager(classes{})))
 	return nodes, handle
 }
 
-func newPodInfo(t *testing.T, pod *corev1.Pod) fwk.PodInfo {
-	t.Helper()
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info
+func newPodInfo(pod *corev1.Pod) fwk.PodInfo {
+	return testkit.Must(framework.NewPodInfo(pod))
 }
 
 // compare compares the plugins for one pod.
@@ -283,18 +257,16 @@ func (x *twins) compare(t *testing.T, w *world, pod *corev1.Pod, nodes []fwk.Nod
 			n.copies++
 			changed := node.Snapshot()
 			if pods := changed.GetPods(); len(pods) > 0 && w.chance(50) {
-				if err := changed.RemovePod(klog.Background(), pods[0].GetPod()); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(changed.RemovePod(klog.Background(), pods[0].GetPod()))
 			} else {
-				changed.AddPodInfo(newPodInfo(t, w.pod()))
+				changed.AddPodInfo(newPodInfo(w.pod()))
 			}
 			x.compareFilter(t, pod, changed, x.fit.Filter(ctx, theirs, pod, changed), x.ours.Filter(ctx, ours, pod, changed))
 		}
 	}
 	for range 3 { // the same object, after it was looked at
 		node := nodes[w.IntN(len(nodes))]
-		node.AddPodInfo(newPodInfo(t, w.pod()))
+		node.AddPodInfo(newPodInfo(w.pod()))
 		x.compareFilter(t, pod, node, x.fit.Filter(ctx, theirs, pod, node), x.ours.Filter(ctx, ours, pod, node))
 	}
 	if !w.huge {
@@ -332,7 +304,7 @@ func (x *twins) compareScores(t *testing.T, w *world, theirs, ours fwk.CycleStat
 		same(node)
 		if w.chance(10) {
 			changed := node.Snapshot()
-			changed.AddPodInfo(newPodInfo(t, w.pod()))
+			changed.AddPodInfo(newPodInfo(w.pod()))
 			same(changed)
 		}
 	}
@@ -351,7 +323,7 @@ func TestSum(t *testing.T) {
 		x.builtin, x.added = newBalanced(t, w.strategy(balanced), handle, true)
 		for range 5 {
 			for range len(nodes) {
-				nodes[w.IntN(len(nodes))].AddPodInfo(newPodInfo(t, w.pod()))
+				nodes[w.IntN(len(nodes))].AddPodInfo(newPodInfo(w.pod()))
 			}
 			times[x.compare(t, w.pod(), nodes)]++
 		}

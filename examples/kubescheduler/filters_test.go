@@ -11,6 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -30,10 +31,7 @@ func TestFilters(t *testing.T) {
 	for seed := range uint64(clusters) {
 		s := constrainedSnapshot(rand.New(rand.NewPCG(seed, 5)))
 		l := newLibrary(t, s)
-		hosts, err := placement.Hosts(s.nodes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hosts := testkit.Must(placement.Hosts(s.nodes))
 		on := make([][]*corev1.Pod, len(s.nodes))
 		for _, pod := range s.bound {
 			row, _ := l.state.Row(pod.Spec.NodeName)
@@ -46,10 +44,7 @@ func TestFilters(t *testing.T) {
 					rows.Set(row)
 				}
 			}
-			d, err := l.state.Decide(l.of(pod), rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := testkit.Must(l.state.Decide(l.of(pod), rows))
 			state := framework.NewCycleState()
 			_, status, _ := filters.RunPreFilterPlugins(ctx, state, pod)
 			for row, node := range s.nodes {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,17 +51,10 @@ func podGroups(t testing.TB) schema.GroupVersion {
 func (s *simulation) createGang(t testing.TB, name string, minCount int, priority int32, pods []*corev1.Pod) {
 	t.Helper()
 	api := podGroups(t)
-	group, err := scheme.Scheme.New(api.WithKind("PodGroup"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(fmt.Appendf(nil, `{"metadata": {"name": %q, "namespace": "default"},
-		"spec": {"priority": %d, "schedulingPolicy": {"gang": {"minCount": %d}}}}`, name, priority, minCount), group); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.client.Tracker().Create(api.WithResource("podgroups"), group, "default"); err != nil {
-		t.Fatal(err)
-	}
+	group := testkit.Must(scheme.Scheme.New(api.WithKind("PodGroup")))
+	testkit.Check(json.Unmarshal(fmt.Appendf(nil, `{"metadata": {"name": %q, "namespace": "default"},
+		"spec": {"priority": %d, "schedulingPolicy": {"gang": {"minCount": %d}}}}`, name, priority, minCount), group))
+	testkit.Check(s.client.Tracker().Create(api.WithResource("podgroups"), group, "default"))
 	for _, pod := range pods {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
 		s.create(t, pod)
@@ -70,10 +64,7 @@ func (s *simulation) createGang(t testing.TB, name string, minCount int, priorit
 // message returns why a pod is not placed.
 func (s *simulation) message(t testing.TB, name string) string {
 	t.Helper()
-	pod, err := s.client.CoreV1().Pods("default").Get(context.Background(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pod := testkit.Must(s.client.CoreV1().Pods("default").Get(context.Background(), name, metav1.GetOptions{}))
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
 			return c.Message
@@ -108,9 +99,7 @@ func TestGangProof(t *testing.T) {
 			t.Errorf("%s: %s", name, why)
 		}
 	}
-	if _, err := sim.client.CoreV1().Nodes().Create(context.Background(), aNode("b", "b", "cpu=4", "memory=8Gi", "pods=10"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(sim.client.CoreV1().Nodes().Create(context.Background(), aNode("b", "b", "cpu=4", "memory=8Gi", "pods=10"), metav1.CreateOptions{}))
 	eventually(t, "all four are placed", func() bool { return placed(sim.pods(t), "four-") == 4 })
 }
 
@@ -185,10 +174,7 @@ func (s *simulation) idle() bool {
 func (c gangCluster) givenUp(t *testing.T, sim *simulation) bool {
 	t.Helper()
 	for _, member := range c.gang {
-		pod, err := sim.client.CoreV1().Pods("default").Get(context.Background(), member.Name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pod := testkit.Must(sim.client.CoreV1().Pods("default").Get(context.Background(), member.Name, metav1.GetOptions{}))
 		if pod.Spec.NodeName == "" && (pod.Status.NominatedNodeName != "" || !refused(t, sim, member.Name)) {
 			return false
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 )
 
@@ -135,21 +136,13 @@ func BenchmarkPacking(b *testing.B) {
 	sim.fill(3000, func(node int) int { return node % perNode }, []string{"cpu=3", "memory=11Gi", "nvidia.com/gpu=1"})
 	ctx := context.Background()
 	profile := sim.update(ctx, b)
-	nodes, err := profile.SnapshotSharedLister().NodeInfos().List()
-	if err != nil {
-		b.Fatal(err)
-	}
-	made, err := newPacking(ctx, nil, profile)
-	if err != nil {
-		b.Fatal(err)
-	}
+	nodes := testkit.Must(profile.SnapshotSharedLister().NodeInfos().List())
+	made := testkit.Must(newPacking(ctx, nil, profile))
 	plugin := made.(*packing)
 	changed, other := nodes[77].(*framework.NodeInfo), arriving(b, 0, []string{"cpu=1"}).PodInfo
 	change := func() { // moves the generation, and leaves what the node holds
 		changed.AddPodInfo(other)
-		if err := changed.RemovePod(klog.Background(), other.Pod); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Check(changed.RemovePod(klog.Background(), other.Pod))
 	}
 	for _, c := range []struct {
 		name    string

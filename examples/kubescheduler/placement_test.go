@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -79,30 +80,15 @@ type library struct {
 // newLibrary makes a state that scores as kube-scheduler does by default.
 func newLibrary(t testing.TB, s *snapshot) *library {
 	t.Helper()
-	m, err := placement.NewMap(s.nodes, append(append([]*corev1.Pod{}, s.bound...), s.queued...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	terms, err := placement.KubeTerms(m, placement.DefaultStrategy(), 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	state, err := placement.NewState(m, terms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(placement.NewMap(s.nodes, append(append([]*corev1.Pod{}, s.bound...), s.queued...)))
+	terms := testkit.Must(placement.KubeTerms(m, placement.DefaultStrategy(), 1, 1))
+	state := testkit.Must(placement.NewState(m, terms))
 	l := &library{t: t, state: state}
 	l.of = func(pod *corev1.Pod) *vector.PodAmounts {
-		request, err := placement.RequestOf(m, pod)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return request
+		return testkit.Must(placement.RequestOf(m, pod))
 	}
 	for _, node := range s.nodes {
-		if err := l.state.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(l.state.AddNode(node))
 	}
 	for _, pod := range s.bound {
 		l.put(pod, pod.Spec.NodeName)
@@ -111,17 +97,12 @@ func newLibrary(t testing.TB, s *snapshot) *library {
 }
 
 func (l *library) put(pod *corev1.Pod, node string) {
-	if err := l.state.Bind(l.of(pod), node); err != nil {
-		l.t.Fatal(err)
-	}
+	testkit.Check(l.state.Bind(l.of(pod), node))
 }
 
 // best returns the rows of the best nodes for a pod; none when it fits nowhere.
 func (l *library) best(pod *corev1.Pod) *vector.Mask {
-	d, err := l.state.Decide(l.of(pod), nil)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	d := testkit.Must(l.state.Decide(l.of(pod), nil))
 	var best vector.Mask
 	d.Best(&best)
 	if best.Any() != d.Fits.Any() {
@@ -290,24 +271,17 @@ func placeByScheduler(b *testing.B, s *snapshot) (took time.Duration) {
 		sim.Cache.AddNode(logger, node)
 	}
 	for _, pod := range s.bound {
-		if err := sim.Cache.AddPod(logger, pod); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Check(sim.Cache.AddPod(logger, pod))
 	}
 	ctx := klog.NewContext(context.Background(), logr.Discard())
 	for _, pod := range s.queued {
-		info, err := framework.NewPodInfo(pod)
-		if err != nil {
-			b.Fatal(err)
-		}
+		info := testkit.Must(framework.NewPodInfo(pod))
 		profile, state := sim.update(ctx, b), framework.NewCycleState()
 		began := time.Now()
 		result, err := sim.SchedulePod(ctx, profile, state, &framework.QueuedPodInfo{PodInfo: info})
 		took += time.Since(began)
 		if err == nil {
-			if err := sim.Cache.AddPod(logger, bound(pod.DeepCopy(), result.SuggestedHost)); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Check(sim.Cache.AddPod(logger, bound(pod.DeepCopy(), result.SuggestedHost)))
 		}
 	}
 	return took
@@ -319,14 +293,9 @@ func placeByLibrary(b *testing.B, s *snapshot) time.Duration {
 	began := time.Now()
 	for _, pod := range s.queued {
 		request := l.of(pod)
-		d, err := l.state.Decide(request, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		d := testkit.Must(l.state.Decide(request, nil))
 		if row := d.Choose(vector.TieLowest()); row >= 0 {
-			if err := l.state.Assume(row, request); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Check(l.state.Assume(row, request))
 		}
 	}
 	return time.Since(began)

@@ -17,6 +17,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // scenario is a cluster, and pods that arrive one after another, each when the one
@@ -179,10 +180,7 @@ func TestNominated(t *testing.T) {
 // refused reports whether a pod was found unschedulable.
 func refused(t *testing.T, sim *simulation, name string) bool {
 	t.Helper()
-	pod, err := sim.client.CoreV1().Pods("default").Get(context.Background(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pod := testkit.Must(sim.client.CoreV1().Pods("default").Get(context.Background(), name, metav1.GetOptions{}))
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
 	})
@@ -203,9 +201,7 @@ func TestLateCompletion(t *testing.T) {
 	if n := len(sim.pods(t)); n != 12 {
 		t.Fatalf("%d pods: the first attempt has preempted", n)
 	}
-	if err := sim.client.CoreV1().Pods("default").Delete(context.Background(), "other", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(sim.client.CoreV1().Pods("default").Delete(context.Background(), "other", metav1.DeleteOptions{}))
 	eventually(t, "the pod is placed", func() bool { return sim.pods(t)["new"] == "a0" })
 	if want := survivors("a", 10, 0, map[string]string{"new": "a0"}); !maps.Equal(sim.pods(t), want) {
 		t.Errorf("pods are %v\nwant %v", sim.pods(t), want)
@@ -240,9 +236,7 @@ func TestEmptyTable(t *testing.T) {
 	sim.create(t, aPod("new", 0, "cpu=1", "new.example.com/device=1"))
 	eventually(t, "the pod was refused", func() bool { return refused(t, sim, "new") })
 	for _, node := range []*corev1.Node{aNode("a0", "a", "cpu=4", "pods=10"), aNode("a1", "a", "cpu=4", "pods=10", "new.example.com/device=1")} {
-		if _, err := sim.client.CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(sim.client.CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}))
 	}
 	eventually(t, "the pod is placed", func() bool { return sim.pods(t)["new"] == "a1" })
 }
@@ -298,10 +292,7 @@ func TestRefusals(t *testing.T) {
 // hasEvent reports whether there is an event of ours about a pod with this text.
 func (s *simulation) hasEvent(t *testing.T, pod, note string) bool {
 	t.Helper()
-	list, err := s.client.EventsV1().Events("").List(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(s.client.EventsV1().Events("").List(context.Background(), metav1.ListOptions{}))
 	for i := range list.Items {
 		if e := &list.Items[i]; e.Regarding.Name == pod && e.Reason == "ResourcesRefused" && e.Note == note {
 			return true

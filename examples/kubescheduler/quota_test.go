@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,15 +44,10 @@ func TestCardQuota(t *testing.T) {
 		last, next := fmt.Sprintf("pod-%d", i), fmt.Sprintf("pod-%d", i+1)
 		sim.create(t, inLab(next, "H100"))
 		eventually(t, next+" was refused", func() bool { return refused(t, sim, next) })
-		if err := sim.client.CoreV1().Pods("default").Delete(context.Background(), last, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(sim.client.CoreV1().Pods("default").Delete(context.Background(), last, metav1.DeleteOptions{}))
 		eventually(t, next+" is placed", func() bool { return sim.pods(t)[next] == "h" })
 	}
-	pod, err := sim.client.CoreV1().Pods("default").Get(context.Background(), "pod-40", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pod := testkit.Must(sim.client.CoreV1().Pods("default").Get(context.Background(), "pod-40", metav1.GetOptions{}))
 	if why := pod.Status.Conditions[0].Message; !strings.Contains(why, `queue "lab": insufficient quota of card H100: requested 1 card`) {
 		t.Error(why)
 	}
@@ -134,8 +130,6 @@ func TestGangQuotaAndPreemption(t *testing.T) {
 	eventually(t, "the gang takes two devices", func() bool { return placed(sim.pods(t), "two-") == 2 })
 	sim.create(t, important(inLab("third", "H100"))[0])
 	eventually(t, "the queue has no room", func() bool { return refused(t, sim, "third") })
-	if err := sim.client.CoreV1().Pods("default").Delete(context.Background(), "two-0", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(sim.client.CoreV1().Pods("default").Delete(context.Background(), "two-0", metav1.DeleteOptions{}))
 	eventually(t, "a card is handed on", func() bool { return sim.pods(t)["third"] == "h" })
 }

@@ -26,6 +26,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // builtin is a configuration without the plugin.
@@ -39,10 +40,7 @@ profiles: [{schedulerName: default-scheduler}]
 // arguments more where one is given.
 func example(t testing.TB, arguments ...string) string {
 	t.Helper()
-	text, err := os.ReadFile("scheduler.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("scheduler.yaml"))
 	for _, line := range arguments {
 		text = append(text, "      "+line+"\n"...)
 	}
@@ -77,11 +75,9 @@ func simulate(t testing.TB, text string, ledger resvecfit.Ledger, objects ...run
 	factory := informers.NewSharedInformerFactory(client, 0)
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	t.Cleanup(broadcaster.Shutdown)
-	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(broadcaster.StartRecordingToSinkWithContext(ctx))
 	c := loadConfig(t, text)
-	sched, err := scheduler.New(ctx, client, factory, nil, profile.NewRecorderFactory(broadcaster),
+	sched := testkit.Must(scheduler.New(ctx, client, factory, nil, profile.NewRecorderFactory(broadcaster),
 		scheduler.WithComponentConfigVersion(c.TypeMeta.APIVersion),
 		scheduler.WithProfiles(c.Profiles...),
 		scheduler.WithPercentageOfNodesToScore(c.PercentageOfNodesToScore),
@@ -89,10 +85,7 @@ func simulate(t testing.TB, text string, ledger resvecfit.Ledger, objects ...run
 		scheduler.WithPodInitialBackoffSeconds(1),
 		scheduler.WithPodMaxBackoffSeconds(1),
 		scheduler.WithFrameworkOutOfTreeRegistry(registry(ledger)),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	))
 	start(ctx, t, factory, sched)
 	return &simulation{sched, client, broadcaster}
 }
@@ -128,18 +121,14 @@ func start(ctx context.Context, t testing.TB, factory informers.SharedInformerFa
 	t.Helper()
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	if err := sched.WaitForHandlersSync(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(sched.WaitForHandlersSync(ctx))
 }
 
 // update brings the scheduler's snapshot in step with its cache, as each cycle begins.
 func (s *simulation) update(ctx context.Context, t testing.TB) framework.Framework {
 	t.Helper()
 	profile := s.Profiles[corev1.DefaultSchedulerName]
-	if err := s.Cache.UpdateSnapshot(klog.FromContext(ctx), profile.SnapshotSharedLister().(*cache.Snapshot)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(s.Cache.UpdateSnapshot(klog.FromContext(ctx), profile.SnapshotSharedLister().(*cache.Snapshot)))
 	return profile
 }
 
@@ -160,10 +149,7 @@ func (s *simulation) run(t testing.TB) {
 // pods returns the pods by name, with the nodes that they are bound to.
 func (s *simulation) pods(t testing.TB) map[string]string {
 	t.Helper()
-	list, err := s.client.CoreV1().Pods("").List(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(s.client.CoreV1().Pods("").List(context.Background(), metav1.ListOptions{}))
 	found := map[string]string{}
 	for i := range list.Items {
 		found[list.Items[i].Name] = list.Items[i].Spec.NodeName
@@ -174,9 +160,7 @@ func (s *simulation) pods(t testing.TB) map[string]string {
 // create adds a pod to be scheduled.
 func (s *simulation) create(t testing.TB, pod *corev1.Pod) {
 	t.Helper()
-	if _, err := s.client.CoreV1().Pods(pod.Namespace).Create(context.Background(), pod, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.client.CoreV1().Pods(pod.Namespace).Create(context.Background(), pod, metav1.CreateOptions{}))
 }
 
 // eventually waits until a condition holds.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/resvec/resvec/examples/kubescheduler/resvecfit"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // wishes are what pods ask the other plugins that score for.
@@ -78,10 +79,7 @@ func BenchmarkTopK(b *testing.B) {
 				}
 				for i, sim := range sims {
 					profile := sim.update(ctx, b)
-					result, err := sim.SchedulePod(ctx, profile, framework.NewCycleState(), info)
-					if err != nil {
-						b.Fatal(err)
-					}
+					result := testkit.Must(sim.SchedulePod(ctx, profile, framework.NewCycleState(), info))
 					total, fits := totals[result.SuggestedHost]
 					if !fits {
 						b.Fatalf("%s chose %s, which does not fit", choosers[i].name, result.SuggestedHost)
@@ -89,9 +87,7 @@ func BenchmarkTopK(b *testing.B) {
 					losses[i].add(totals[best] - total)
 				}
 				for _, sim := range append(sims, all) {
-					if err := sim.Cache.AddPod(klog.FromContext(ctx), bound(info.Pod.DeepCopy(), best)); err != nil {
-						b.Fatal(err)
-					}
+					testkit.Check(sim.Cache.AddPod(klog.FromContext(ctx), bound(info.Pod.DeepCopy(), best)))
 				}
 			}
 			b.ReportMetric(0, "ns/op")
@@ -146,9 +142,7 @@ func mixed(b *testing.B, configuration string) *simulation {
 			if r.IntN(4) == 0 {
 				pod.Labels = map[string]string{"app": "web"}
 			}
-			if err := sim.Cache.AddPod(logger, pod); err != nil {
-				b.Fatal(err)
-			}
+			testkit.Check(sim.Cache.AddPod(logger, pod))
 		}
 	}
 	return sim

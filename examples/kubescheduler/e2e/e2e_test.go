@@ -25,6 +25,7 @@ import (
 
 	"github.com/resvec/resvec/examples/kubescheduler/internal/controlplane"
 	"github.com/resvec/resvec/examples/kubescheduler/internal/sample"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // cluster is a control plane under test.
@@ -48,10 +49,7 @@ func interruptible(t *testing.T) context.Context {
 // build builds the commands of a minor version and returns their folder.
 func build(t *testing.T, ctx context.Context, minor string) string {
 	t.Helper()
-	binaries, err := controlplane.DefaultBinaries(minor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	binaries := testkit.Must(controlplane.DefaultBinaries(minor))
 	var output bytes.Buffer
 	began := time.Now()
 	if err := controlplane.Build(ctx, minor, binaries, &output, "cmd/playground"); err != nil {
@@ -69,10 +67,7 @@ func build(t *testing.T, ctx context.Context, minor string) string {
 // versionOf returns which version of Kubernetes a command is built of.
 func versionOf(t *testing.T, file string) string {
 	t.Helper()
-	info, err := buildinfo.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(buildinfo.ReadFile(file))
 	for _, dependency := range info.Deps {
 		if dependency.Path == "k8s.io/kubernetes" {
 			return dependency.Version
@@ -93,20 +88,11 @@ func eachMinor(t *testing.T, test func(t *testing.T, ctx context.Context, binari
 func start(t *testing.T, ctx context.Context, binaries, folder string, o controlplane.Options) *cluster {
 	t.Helper()
 	began := time.Now()
-	plane, err := controlplane.Start(ctx, binaries, folder, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := testkit.Must(controlplane.Start(ctx, binaries, folder, o))
 	t.Cleanup(func() { _ = plane.Stop() })
 	t.Logf("started after %v", time.Since(began).Round(time.Millisecond))
-	config, err := plane.Client()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(plane.Client())
+	client := testkit.Must(kubernetes.NewForConfig(config))
 	return &cluster{ctx, plane, client}
 }
 
@@ -127,10 +113,7 @@ func stop(t *testing.T, plane *controlplane.ControlPlane, folder string) {
 // isGone looks whether anybody listens at a URL.
 func isGone(t *testing.T, text string) {
 	t.Helper()
-	at, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := testkit.Must(url.Parse(text))
 	if connection, err := net.Dial("tcp", at.Host); err == nil {
 		connection.Close()
 		t.Errorf("somebody still listens on %s", at.Host)
@@ -178,18 +161,13 @@ func (c *cluster) create(t *testing.T, pods ...*corev1.Pod) {
 
 func (c *cluster) createNode(t *testing.T, node *corev1.Node) {
 	t.Helper()
-	if _, err := c.client.CoreV1().Nodes().Create(c.ctx, node, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(c.client.CoreV1().Nodes().Create(c.ctx, node, metav1.CreateOptions{}))
 }
 
 // pods returns the pods by name.
 func (c *cluster) pods(t *testing.T) map[string]*corev1.Pod {
 	t.Helper()
-	list, err := c.client.CoreV1().Pods("").List(c.ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(c.client.CoreV1().Pods("").List(c.ctx, metav1.ListOptions{}))
 	found := map[string]*corev1.Pod{}
 	for i := range list.Items {
 		found[list.Items[i].Name] = &list.Items[i]
@@ -211,10 +189,7 @@ func (c *cluster) nodeOf(t *testing.T, name string) string {
 // text in it.
 func (c *cluster) hasEvent(t *testing.T, pod, reason, text string) bool {
 	t.Helper()
-	list, err := c.client.EventsV1().Events("").List(c.ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(c.client.EventsV1().Events("").List(c.ctx, metav1.ListOptions{}))
 	for i := range list.Items {
 		if e := &list.Items[i]; e.Regarding.Name == pod && e.Reason == reason && strings.Contains(e.Note, text) {
 			return true
@@ -237,10 +212,7 @@ func (c *cluster) isRefused(t *testing.T, pod, ours, theirs string) {
 // checkRoom looks whether the pods of any node request more than it has.
 func (c *cluster) checkRoom(t *testing.T) {
 	t.Helper()
-	nodes, err := c.client.CoreV1().Nodes().List(c.ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := testkit.Must(c.client.CoreV1().Nodes().List(c.ctx, metav1.ListOptions{}))
 	left := map[string]corev1.ResourceList{}
 	for i := range nodes.Items {
 		left[nodes.Items[i].Name] = nodes.Items[i].Status.Allocatable
@@ -278,9 +250,7 @@ func testControlPlane(t *testing.T, ctx context.Context, binaries string) {
 	c := start(t, ctx, binaries, folder, controlplane.Options{})
 	t.Cleanup(func() { stop(t, c.plane, folder) })
 	for _, class := range sample.PriorityClasses() {
-		if _, err := c.client.SchedulingV1().PriorityClasses().Create(c.ctx, class, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(c.client.SchedulingV1().PriorityClasses().Create(c.ctx, class, metav1.CreateOptions{}))
 	}
 	pool, contenders := sample.Preemption()
 	for _, node := range append(sample.Nodes(199), pool) {
@@ -349,10 +319,7 @@ func (c *cluster) testRefusals(t *testing.T) {
 	pods := sample.Refused()
 	c.create(t, pods[0])
 	c.eventually(t, "students-0 is bound", func() bool { return c.nodeOf(t, "students-0") != "" })
-	node, err := c.client.CoreV1().Nodes().Get(c.ctx, c.nodeOf(t, "students-0"), metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := testkit.Must(c.client.CoreV1().Nodes().Get(c.ctx, c.nodeOf(t, "students-0"), metav1.GetOptions{}))
 	if card := node.Labels["nvidia.com/gpu.product"]; card != sample.H100 {
 		t.Errorf("students-0 has %s", card)
 	}
@@ -361,8 +328,6 @@ func (c *cluster) testRefusals(t *testing.T) {
 	c.isRefused(t, "students-1", refusal, refusal)
 	c.isRefused(t, "hog", "have the room, but keep it for idle devices", "Too little cpu left for idle nvidia.com/gpu")
 
-	if err := c.client.CoreV1().Pods("default").Delete(c.ctx, "students-0", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(c.client.CoreV1().Pods("default").Delete(c.ctx, "students-0", metav1.DeleteOptions{}))
 	c.eventually(t, "students-1 is bound", func() bool { return c.nodeOf(t, "students-1") != "" })
 }

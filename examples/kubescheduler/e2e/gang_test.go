@@ -11,6 +11,7 @@ import (
 
 	"github.com/resvec/resvec/examples/kubescheduler/internal/controlplane"
 	"github.com/resvec/resvec/examples/kubescheduler/internal/sample"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // gangAPI is what gangs need in a minor version of Kubernetes.
@@ -39,12 +40,9 @@ func testGang(t *testing.T, ctx context.Context, binaries string) {
 		c.createNode(t, node)
 	}
 	name := "four"
-	err := c.client.Discovery().RESTClient().Post().AbsPath("/apis/scheduling.k8s.io", api.version, "namespaces/default/podgroups").
+	testkit.Check(c.client.Discovery().RESTClient().Post().AbsPath("/apis/scheduling.k8s.io", api.version, "namespaces/default/podgroups").
 		Body(fmt.Appendf(nil, `{"apiVersion": "scheduling.k8s.io/%s", "kind": "PodGroup", "metadata": {"name": %q},
-			"spec": {"schedulingPolicy": {"gang": {"minCount": 4}}}}`, api.version, name)).Do(ctx).Error()
-	if err != nil {
-		t.Fatal(err)
-	}
+			"spec": {"schedulingPolicy": {"gang": {"minCount": 4}}}}`, api.version, name)).Do(ctx).Error())
 	var members []*corev1.Pod
 	for i := range 4 {
 		pod := sample.Pod(fmt.Sprint(name, "-", i), "cpu=20 memory=1Gi")

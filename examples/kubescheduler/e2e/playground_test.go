@@ -14,16 +14,14 @@ import (
 	"time"
 
 	"github.com/resvec/resvec/examples/kubescheduler/internal/controlplane"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // processes returns the command lines of the processes with a folder in them. It
 // only knows on Linux.
 func processes(t *testing.T, folder string) (found []string) {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(filepath.Glob("/proc/[0-9]*/cmdline"))
 	for _, file := range files {
 		line, err := os.ReadFile(file)
 		if err == nil && bytes.Contains(line, []byte(folder+"/")) {
@@ -44,14 +42,9 @@ func startPlayground(t *testing.T, ctx context.Context, binaries string, argumen
 	minor := strings.TrimPrefix(filepath.Base(binaries), "kubescheduler-")
 	p := &playground{Cmd: exec.CommandContext(ctx, filepath.Join(binaries, "playground"), append(arguments, "-kubernetes="+minor)...)}
 	p.Cancel = p.interrupt
-	output, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := testkit.Must(p.StdoutPipe())
 	p.Stderr = os.Stderr
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Start())
 	timer := time.AfterFunc(3*time.Minute, func() { _ = p.interrupt() })
 	t.Cleanup(func() { timer.Stop() })
 	p.lines = bufio.NewScanner(output)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/resvec/resvec/examples/kubescheduler/internal/controlplane"
 	"github.com/resvec/resvec/examples/kubescheduler/internal/sample"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // TestUpgrade: the scheduler is replaced by the newer one, and taken back, beside the API
@@ -23,9 +24,7 @@ func TestUpgrade(t *testing.T) {
 		t.Helper()
 		to := filepath.Join(binaries, name)
 		_ = os.Remove(to)
-		if err := os.Symlink(filepath.Join(from, name), to); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(os.Symlink(filepath.Join(from, name), to))
 	}
 	link(newer, "etcd")
 	link(newer, "kube-apiserver")
@@ -62,9 +61,7 @@ func TestUpgrade(t *testing.T) {
 // there is room for one card more.
 func (c *cluster) testReleased(t *testing.T, first *corev1.Pod, waiting []*corev1.Pod) {
 	t.Helper()
-	if err := c.client.CoreV1().Pods(first.Namespace).Delete(c.ctx, first.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(c.client.CoreV1().Pods(first.Namespace).Delete(c.ctx, first.Name, metav1.DeleteOptions{}))
 	for _, pod := range waiting {
 		c.eventually(t, pod.Name+" is bound", func() bool { return c.nodeOf(t, pod.Name) != "" })
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -126,9 +127,6 @@ func (c *fakeCycle) IsPodGroupSchedulingCycle() bool            { return c.group
 // newPlugin makes a plugin from arguments in JSON.
 func newPlugin(t *testing.T, arguments string, nodes ...fwk.NodeInfo) *Plugin {
 	t.Helper()
-	plugin, err := New(context.Background(), &runtime.Unknown{Raw: []byte(arguments)}, &fakeHandle{dra: fakeClasses{}, nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plugin := testkit.Must(New(context.Background(), &runtime.Unknown{Raw: []byte(arguments)}, &fakeHandle{dra: fakeClasses{}, nodes: nodes}))
 	return plugin.(*Plugin)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -145,15 +146,10 @@ func (c gangCase) plugin(t *testing.T, arguments string) (*Plugin, []*corev1.Pod
 	version, group := podGroup(t, fmt.Sprintf(`{"metadata": {"name": %q, "namespace": "default"},
 		"spec": {"schedulingPolicy": {"gang": {"minCount": %d}}}}`, name, c.minCount))
 	h.factory = informers.NewSharedInformerFactory(fake.NewClientset(group), 0)
-	if _, err := h.factory.ForResource(version.WithResource("podgroups")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(h.factory.ForResource(version.WithResource("podgroups")))
 	h.factory.Start(t.Context().Done())
 	h.factory.WaitForCacheSync(t.Context().Done())
-	plugin, err := New(context.Background(), &runtime.Unknown{Raw: []byte(arguments)}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plugin := testkit.Must(New(context.Background(), &runtime.Unknown{Raw: []byte(arguments)}, h))
 	return plugin.(*Plugin), pods
 }
 
@@ -166,9 +162,7 @@ func podGroup(t *testing.T, text string) (schema.GroupVersion, runtime.Object) {
 		if err != nil {
 			continue
 		}
-		if err := json.Unmarshal([]byte(text), group); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(json.Unmarshal([]byte(text), group))
 		return api, group
 	}
 	t.Fatal("this version of Kubernetes has no pod groups that the plugin knows")

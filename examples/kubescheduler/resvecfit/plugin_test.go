@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -101,10 +102,7 @@ func TestAddToFit(t *testing.T) {
 		ctx, cycle, pod := context.Background(), newCycle(), newPod("pod", amounts("cpu", "6"))
 		all := []fwk.NodeInfo{nodes[0], nodes[1], nodes[2]}
 		p := newPlugin(t, `{"scoring":[`+c.scoring+`]}`, all...)
-		balanced, err := NewBalanced(ctx, &runtime.Unknown{Raw: []byte(`{"addToFit":true}`)}, p.handle)
-		if err != nil {
-			t.Fatal(err)
-		}
+		balanced := testkit.Must(NewBalanced(ctx, &runtime.Unknown{Raw: []byte(`{"addToFit":true}`)}, p.handle))
 		if _, status := p.PreFilter(ctx, cycle, pod, all); !status.IsSuccess() {
 			t.Fatal(status)
 		}
@@ -160,10 +158,7 @@ func signatureOf(t *testing.T, p *Plugin, pod *corev1.Pod) string {
 	if !status.IsSuccess() {
 		t.Fatal(status)
 	}
-	text, err := json.Marshal(fragments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(fragments))
 	return string(text)
 }
 

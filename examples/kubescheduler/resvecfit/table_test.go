@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -12,10 +13,7 @@ import (
 // TestNodeTable: the rows follow the nodes, which may come and go, and have resources
 // without a column; a copy of a node, and one that has changed, have no row.
 func TestNodeTable(t *testing.T) {
-	table, err := NewNodeTable("nvidia.com/gpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testkit.Must(NewNodeTable("nvidia.com/gpu"))
 	var nodes []fwk.NodeInfo
 	for i := range 5 {
 		nodes = append(nodes, newNode(fmt.Sprint("node-", i), amounts("cpu", "32", "memory", "128Gi", "nvidia.com/gpu", "8"),
@@ -23,9 +21,7 @@ func TestNodeTable(t *testing.T) {
 	}
 	agree := func(when string) {
 		t.Helper()
-		if err := table.Refresh(nodes); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(table.Refresh(nodes))
 		gpu, _ := table.Map().Index("nvidia.com/gpu")
 		for _, node := range nodes {
 			row, ok := table.Row(node)

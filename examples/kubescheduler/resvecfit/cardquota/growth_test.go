@@ -76,10 +76,7 @@ func TestGrowth(t *testing.T) {
 func TestGrowthPods(t *testing.T) {
 	testkit.Linear(t, 60, func(n int) func() {
 		factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-		ledger, err := New(parse(t, queues), factory)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ledger := testkit.Must(New(parse(t, queues), factory))
 		node := newNode("h", "H100")
 		for i := range n {
 			pod := bound(newPod(fmt.Sprint("pod", i), "cpu", "", ""), "h")
@@ -87,9 +84,7 @@ func TestGrowthPods(t *testing.T) {
 			if i < 2 {
 				pod.Spec.Containers[0].Resources.Requests = amounts("cpu", "5000000000000")
 			}
-			if err := factory.Core().V1().Pods().Informer().GetStore().Add(pod); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(factory.Core().V1().Pods().Informer().GetStore().Add(pod))
 		}
 		return func() {
 			if err := ledger.refresh(klog.Background(), []fwk.NodeInfo{&nodeInfo{node: node}}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,9 +41,7 @@ queues:
 func parse(t testing.TB, text string) *Config {
 	t.Helper()
 	cfg := &Config{}
-	if err := yaml.UnmarshalStrict([]byte(text), cfg); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(yaml.UnmarshalStrict([]byte(text), cfg))
 	return cfg
 }
 
@@ -89,10 +88,7 @@ func newCluster(t testing.TB, text string, objects ...runtime.Object) *cluster {
 	t.Cleanup(cancel)
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	ledger, err := New(parse(t, text), factory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := testkit.Must(New(parse(t, text), factory))
 	// The fake client loses what happens after an informer's list and before its watch.
 	watching := make(chan struct{})
 	started := sync.OnceFunc(func() { close(watching) })
@@ -453,9 +449,7 @@ func TestUpgrade(t *testing.T) {
 	for _, version := range []string{"v1.36", "v1.37", "v1.36 again"} {
 		c := newCluster(t, queues)
 		pod := bound(running.DeepCopy(), "h")
-		if err := c.known.Add(pod); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(c.known.Add(pod))
 		c.podChanged(nil, pod)
 		if got := c.arrive(newPod("reserved", "a", "1", "H100"), "h"); got != "" {
 			t.Errorf("%s: %s", version, got)
@@ -486,9 +480,7 @@ func TestMadeAgain(t *testing.T) {
 	second := first.DeepCopy()
 	second.UID = "second"
 	c.podChanged(nil, first)
-	if err := c.known.Add(second); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(c.known.Add(second))
 	c.wantFull(t)
 }
 
@@ -594,9 +586,7 @@ func TestGone(t *testing.T) {
 	if got, want := c.arrive(second, "h"), full("H100", "2 cards"); !says(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if err := c.known.Delete(first); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(c.known.Delete(first))
 	c.touch("h")
 	if got := c.place(second, "h"); got != "" {
 		t.Error(got)
@@ -730,9 +720,7 @@ func BenchmarkFilter(b *testing.B) {
 func crowd(b *testing.B) *cluster {
 	c := newCluster(b, "queueLabel: queue\nmissing: Unlimited\nqueues: [{name: b, cards: {H100: 10001}}]")
 	for i := range 10_000 {
-		if err := c.known.Add(bound(newPod(fmt.Sprint("p", i), "b", "1", "H100"), "h")); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Check(c.known.Add(bound(newPod(fmt.Sprint("p", i), "b", "1", "H100"), "h")))
 	}
 	return c
 }
@@ -765,9 +753,7 @@ func BenchmarkForeign(b *testing.B) {
 	c.Admit(context.Background(), small, c.nodes) // charges what is bound
 	for i := 0; b.Loop(); i++ {
 		before, now := sizes[i%2], sizes[1-i%2]
-		if err := c.known.Update(now); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Check(c.known.Update(now))
 		c.podChanged(before, now)
 		if status := c.Admit(context.Background(), large, c.nodes); status.IsSuccess() {
 			b.Fatal("room for two cards")
