@@ -3,7 +3,6 @@ package quota_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -395,43 +394,6 @@ func BenchmarkReserveCommitRelease(b *testing.B) {
 	b.ReportMetric(operations*block*float64(b.N)/b.Elapsed().Seconds(), "operations/s")
 	b.ReportMetric(operations*1e9/sum, "best-operations/s")
 	testkit.Check(w.Check())
-}
-
-// BenchmarkReservationMemory reports what a live reservation, and a task that is
-// charged, take of the heap, beyond the caller's handles and ids.
-func BenchmarkReservationMemory(b *testing.B) {
-	heap := func() float64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC() // what a sync.Pool keeps goes with the second
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc)
-	}
-	var perJob, perTask float64
-	for b.Loop() {
-		w := newBenchWorld(0)
-		jobs, tasks := make([]*quota.JobRequest, benchJobs), make([]*quota.TaskRequest, benchJobs)
-		for i := range jobs {
-			jobs[i] = w.job(jobID(i), i, w.need(i, 1, 1))
-			tasks[i] = w.task("pod-of-"+jobID(i), jobID(i), i, benchCPU/4, benchCount/4)
-		}
-		empty := heap()
-		for _, r := range jobs {
-			w.reserve(b, r)
-		}
-		reserved := heap()
-		for _, r := range tasks {
-			if a, err := w.Commit(r); err != nil || !a.OK {
-				b.Fatal(a, err)
-			}
-		}
-		perJob, perTask = (reserved-empty)/benchJobs, (heap()-reserved)/benchJobs
-		runtime.KeepAlive(w)
-		runtime.KeepAlive(jobs)
-		runtime.KeepAlive(tasks)
-	}
-	b.ReportMetric(perJob, "B/reservation")
-	b.ReportMetric(perTask, "B/task")
 }
 
 // BenchmarkSamples copies what monitoring shows of the 10,000 queues, while nothing is

@@ -218,43 +218,6 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestForgottenDimensions: a queue that is made by hand limits what its vector has,
-// and nothing else; a 0 that is meant stays one, also from a list, from an annotation,
-// and in a snapshot.
-func TestForgottenDimensions(t *testing.T) {
-	m := testkit.Must(testMap([]string{"A", "B"}))
-	a, _ := cardIndex(m, "A")
-	b, _ := cardIndex(m, "B")
-	hand := m.NewVector()
-	hand[a] = 2000
-	leaf := q(m, "x < org", "cpu:9 A:9 B:9")
-	for _, c := range []struct {
-		name string
-		org  builtQueue
-		want [3]string // a job's cpu, A and B
-	}{
-		{"by hand", builtQueue{Name: "org", Capability: hand}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
-		{"a short vector", builtQueue{Name: "org", Capability: hand[:a]}, [3]string{"yes", "yes", "yes"}},
-		{"a 0 that is meant", builtQueue{Name: "org", Capability: hand, denied: map[int]string{b: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"}},
-		{"denied and limited", builtQueue{Name: "org", Capability: hand, denied: map[int]string{a: ""}}, [3]string{"yes", "Scalar 2000 of 2000 at org", "yes"}},
-		{
-			"described", second(new(Config).buildQueue(m, Queue{Name: "org", Capability: list("cpu=0"), Annotations: quotaOf(`{"A":2,"B":0}`)})),
-			[3]string{"CPU 0 of 0 at org", "Scalar 2000 of 2000 at org", "Scalar 0 of 0 at org"},
-		},
-	} {
-		l := testkit.Must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:9 B:9"}), []builtQueue{c.org, leaf}))
-		for range 2 {
-			w := &world{t, l}
-			if got := [3]string{w.probe("x", "cpu:3"), w.probe("x", "A:3"), w.probe("x", "B:3")}; got != c.want {
-				t.Errorf("%s: %q, want %q", c.name, got, c.want)
-			}
-			l = testkit.Must(Restore(Config{}, nil, l.Snapshot()))
-		}
-	}
-}
-
-func second(q builtQueue, _ []EntryError, err error) builtQueue { return testkit.Must(q, err) }
-
 // TestUnreadableQuota: a quota that can't be read denies a parent's cards, also those that
 // come later, and after a restart.
 func TestUnreadableQuota(t *testing.T) {

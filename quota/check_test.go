@@ -68,24 +68,6 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestOver: what is over stays marked until it isn't any more, whatever the
-// operation does in between.
-func TestOver(t *testing.T) {
-	w := gpus(t, Config{}, "q", "A:3 cpu:3")
-	w.reserve("j", "q", "A:3 cpu:3")
-	for _, id := range []string{"1", "2", "3"} {
-		w.commit(id, "j", "q", "A:1 cpu:1")
-	}
-	w.want(fmt.Sprint(w.Over()), "[]")
-	w.replace(q(w.m, "q", "A:2 cpu:2"))
-	const over = "[{0 cpu OverCapacity -1000 q 2000} {0 A OverCapacity -1000 q 2000}]"
-	w.want(fmt.Sprint(w.Over()), over)
-	w.Rollback("1") // held again
-	w.want(fmt.Sprint(w.Over(), w.Check()), over+" <nil>")
-	w.Release("2")
-	w.want(fmt.Sprint(w.Over(), w.Check()), "[] <nil>")
-}
-
 func TestOrphan(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4", "r", "A:1")
 	w.reserve("j", "q", "A:2")

@@ -118,19 +118,6 @@ func TestCopiesRoomsTooLarge(t *testing.T) {
 	}
 }
 
-// TestCopiesShares is the design's third example: 4 nodes of one card in 8
-// shares, of which a queue may use 32 and a job uses 16.
-func TestCopiesShares(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:32")
-	w.want(w.copies(w.job("j", "q", "A:16")), "2, then Scalar 0 of 32000 at q")
-	w.want(w.reserve("j", "q", "A:16"), "yes")
-	for i := range 16 {
-		w.want(w.commit(fmt.Sprint(i), "j", "q", "A:1"), "A")
-	}
-	w.want(w.state("q", "A"), "16000/0/0")
-	w.want(w.copies(w.job("j", "q", "A:16")), "1, then Scalar 0 of 32000 at q")
-}
-
 // TestCopiesMillions counts copies that nobody could make one by one: the test ends.
 func TestCopiesMillions(t *testing.T) {
 	const most = 9007199254740

@@ -251,21 +251,6 @@ func TestEnqueueableFacts(t *testing.T) {
 	}
 }
 
-func TestStates(t *testing.T) {
-	for _, state := range []State{StateClosing, StateClosed, stateUnknown} {
-		w := newWorld(t, Config{}, "q", "A:4")
-		w.want(w.reserve("j", "q", "A:2"), "yes")
-		w.want(w.commit("1", "j", "q", "A:1"), "A")
-		spec := w.queues["q"].spec
-		spec.State = state
-		w.replace(spec)
-		w.want(w.probe("q", "A:1"), "QueueNotOpen")
-		w.want(w.probe("q", ""), "QueueNotOpen")
-		w.want(w.commit("2", "j", "q", "A:1"), "QueueNotOpen")
-		w.want(fmt.Sprint(known(w.Release("1")), known(w.ReleaseJob("j"))), "true true")
-	}
-}
-
 func TestInvalidRequests(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	job := &JobRequest{id: "j", queue: "q", invalid: "no card is known"}
@@ -606,23 +591,6 @@ func TestTreeFacts(t *testing.T) {
 	} {
 		c.run(t)
 	}
-
-	w := newWorld(t, Config{}, "org", "A:4", "x < org", "A:4")
-	org, x := w.queues["org"].spec, w.queues["x"].spec
-	org.State = StateClosed
-	w.replace(org, x)
-	w.want(w.probe("x", "A:1"), "QueueNotOpen")
-}
-
-// Guarantees of siblings are kept free with EnforceGuarantee.
-func TestEnforceGuarantee(t *testing.T) {
-	w := newWorld(t, Config{EnforceGuarantee: true}, "a", "A:10", "b", "A:10")
-	b := w.queues["b"].spec
-	b.Guarantee, _ = vectorOf(w.m, "A:6")
-	w.replace(w.queues["a"].spec, b)
-	w.want(w.probe("a", "A:5"), "Scalar 4000 of 4000 at a")
-	w.want(w.probe("a", "A:4"), "yes")
-	w.want(w.probe("b", "A:10"), "yes")
 }
 
 // The sums of a tree stay below 2^53, but no queue stops another one.
@@ -781,29 +749,9 @@ func TestBadQueueAmounts(t *testing.T) {
 
 // Programmer errors panic with constant strings.
 func TestPanics(t *testing.T) {
-	var zero Ledger
 	w := newWorld(t, Config{}, "q", "A:4")
-	for _, c := range []struct {
-		name, want string
-		call       func()
-	}{
-		{"New", "quota: unknown value in config", func() { _, _ = newBuilt(Config{Unnamed: "other"}, w.m, nil, nil) }},
-		{"zero Enqueueable", "quota: zero ledger", func() { zero.Enqueueable(nil, &JobRequest{}) }},
-		{"zero Allocatable", "quota: zero ledger", func() { zero.Allocatable(nil, &TaskRequest{}) }},
-		{"zero Commit", "quota: zero ledger", func() { _, _ = zero.Commit(&TaskRequest{}) }},
-		{"zero SetQueues", "quota: zero ledger", func() { _, _, _ = zero.setBuilt(nil, nil) }},
-		{"zero Reconcile", "quota: zero ledger", func() { _, _ = zero.Reconcile(View{}) }},
-		{"zero Samples", "quota: zero ledger", func() { zero.Samples() }},
-		{"zero Snapshot", "quota: zero ledger", func() { zero.Snapshot() }},
-	} {
-		func() {
-			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("%s: panic %v, want %q", c.name, got, c.want)
-				}
-			}()
-			c.call()
-		}()
+	if got := testkit.Recovered(func() { _, _ = New(Config{Unnamed: "other"}, nil, nil) }); got != "quota: unknown value in config" {
+		t.Errorf("panic %v", got)
 	}
 	w.want(w.reserve("j", "q", "A:1"), "yes") // nothing is left locked
 }

@@ -10,23 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// BenchmarkTaskCopies counts a million copies.
-func BenchmarkTaskCopies(b *testing.B) {
-	w := newWorld(new(testing.T), Config{}, "org", "cpu:inf A:3000000", "q < org", "cpu:inf A:1000000 B:1000000")
-	for name, shape := range map[string]any{
-		"jobs": w.job("x", "q", "cpu:4 A:1"), "tasks": w.task("x", "y", "q", "cpu:4 A|B:1"),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if f, err := copies(w.Ledger, shape); err != nil || f.Copies != 1_000_000 {
-					b.Fatalf("%d copies, %v", f.Copies, err)
-				}
-			}
-		})
-	}
-}
-
 // many makes 10,000 queues below 100 parents, over 64 cards, each with a charge.
 func many(tb testing.TB) (*Ledger, []string) {
 	var cards, names []string
@@ -79,27 +62,6 @@ func BenchmarkSetQueues(b *testing.B) {
 		if orphans, _, err := l.setBuilt(queues, nil); err != nil || len(orphans) > 0 {
 			b.Fatal(orphans, err)
 		}
-	}
-}
-
-// BenchmarkReleaseOrphans takes the last jobs of orphans one by one: of ten times as many
-// each takes no longer.
-func BenchmarkReleaseOrphans(b *testing.B) {
-	for _, n := range []int{10_000, 100_000} {
-		b.Run(fmt.Sprintf("orphans=%d", n), func(b *testing.B) {
-			var ids []string
-			var l *Ledger
-			for i := range b.N {
-				if i%n == 0 { // all have gone
-					b.StopTimer()
-					l, ids = orphans(b, n), names(n, "q%d")
-					b.StartTimer()
-				}
-				if _, known := l.ReleaseJob(ids[i%n]); !known || len(l.queues) != n-i%n {
-					b.Fatalf("%d queues are left after %d jobs", len(l.queues), i%n+1)
-				}
-			}
-		})
 	}
 }
 

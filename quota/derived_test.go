@@ -138,6 +138,9 @@ func TestQueueStatus(t *testing.T) {
 	w.want(say("y"), "open true reservations 0")
 	w.want(say("org"), "open true reservations 1")
 	w.want(say("old"), "open false reservations 0")
+	if got := w.status("x").Usage("nope"); got != (Usage{Resource: "nope"}) {
+		t.Errorf("a card that isn't there: %+v", got)
+	}
 	if _, ok := w.Queue("nope"); ok {
 		t.Error("a queue that isn't there has a status")
 	}

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -51,19 +50,9 @@ func TestLeafWithoutQuota(t *testing.T) {
 // TestFaultyQuotaNamesCards: a card that a queue names in a faulty entry is known, and the
 // refusal says what is wrong.
 func TestFaultyQuotaNamesCards(t *testing.T) {
-	var cfg Config
-	specs := []Queue{{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A100": 4, "H100": "2"}`}}}
-	m := testkit.Must(testMap(cfg.namedCards(specs)))
-	queue, faults, err := cfg.buildQueue(m, specs[0])
-	if err != nil || codes(faults) != "H100 WrongType" {
-		t.Fatal(codes(faults), err)
-	}
-	l := testkit.Must(newBuilt(cfg, m, nil, []builtQueue{queue}))
-	job, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"H100": 1}`)})
-	if err != nil || job.Invalid() != "" {
-		t.Fatal(job.Invalid(), err)
-	}
-	a, err := l.Reserve(job)
+	w := worldFrom(t, Config{}, nil, Queue{Name: "q", Annotations: quotaOf(`{"A100": 4, "H100": "2"}`)})
+	job := resolved(w.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"H100": 1}`)}))
+	a, err := w.Reserve(job)
 	if err != nil || a.OK || a.Refusal.Why != reasonUnreadableQuota || !strings.Contains(a.Refusal.Message(), `entry "H100": the count is "2": want a whole number`) {
 		t.Errorf("%s: %s, %v", a.Refusal.Why, a.Refusal.Message(), err)
 	}
@@ -107,34 +96,6 @@ func TestOddQuantities(t *testing.T) {
 	}
 }
 
-// TestUnlimitedCard: a limit can be left out for one card, however the quota is written.
-func TestUnlimitedCard(t *testing.T) {
-	m := testkit.Must(testMap([]string{"A", "B"}))
-	for _, spec := range []Queue{
-		{Cards: map[string]int64{"A": Unlimited, "B": 2}},
-		{Cards: map[string]int64{"A": maxCards + 1, "B": 2}},
-		{Annotations: map[string]string{QuotaAnnotation: `{"A": 99999999999999999999, "B": 2}`}},
-	} {
-		spec.Name = "q"
-		var cfg Config
-		queue, notes, err := cfg.buildQueue(m, spec)
-		if err != nil || len(notes) != 1 || !notes[0].IsNote() || !strings.Contains(notes[0].Error(), `entry "A": the amount is `) {
-			t.Fatal(notes, err)
-		}
-		if errs, warnings := cfg.validateBuilt([]builtQueue{queue}, m, cluster(map[string]string{"n": "A:8 B:8"})); len(errs)+len(warnings) > 0 {
-			t.Error(errs, warnings)
-		}
-		l := testkit.Must(newBuilt(cfg, m, cluster(map[string]string{"n": "A:8 B:8"}), []builtQueue{queue}))
-		w := &world{t, l}
-		w.want(w.reserve("j", "q", "A:1000000"), "yes")
-		w.want(w.probe("q", "B:3"), "Scalar 2000 of 2000 at q")
-		status, _ := w.Queue("q")
-		if u := status.Usage("A"); u.Capability != Unlimited || u.Deserved != 0 || u.Guarantee != 0 {
-			t.Errorf("%+v", u)
-		}
-	}
-}
-
 // TestValidateCodes: what isn't meant is one warning, with a code; a plain tree has none.
 func TestValidateCodes(t *testing.T) {
 	m := testkit.Must(testMap([]string{"A"}))
@@ -153,26 +114,16 @@ func TestValidateCodes(t *testing.T) {
 		{"deserved above capability", Config{}, []builtQueue{with(q(m, "q", "cpu:4"), "cpu:5")}, "deserved-above-capability"},
 		{"children's deserved above the parent's", Config{}, []builtQueue{with(q(m, "p", "cpu:8"), "cpu:4"), with(q(m, "a < p", "cpu:4"), "cpu:3"), with(q(m, "b < p", "cpu:4"), "cpu:3")}, "deserved-below-children"},
 		{"a plain tree", Config{}, plain, ""},
+		{"no limit of a card", Config{}, []builtQueue{q(m, "q", "A:inf")}, ""},
 		{"a plain tree, enforced", Config{EnforceGuarantee: true}, plain, "guarantee-below-children deserved-below-children deserved-below-children guarantee-below-children deserved-below-children"},
 	} {
-		errs, warnings := c.cfg.validateBuilt(c.queues, m, nil)
+		errs, warnings := c.cfg.validateBuilt(c.queues, m, cluster(map[string]string{"n": "A:8"}))
 		var origins []string
 		for _, warning := range warnings {
 			origins = append(origins, warning.Origin)
 		}
 		if got := strings.Join(origins, " "); len(errs) > 0 || got != c.origins {
 			t.Errorf("%s: %v, %s", c.what, errs, got)
-		}
-	}
-}
-
-// TestRestoreEmptyCardName: no map can have it, so it is the snapshot's fault.
-func TestRestoreEmptyCardName(t *testing.T) {
-	w := newWorld(t, Config{})
-	for _, name := range []string{"", "A|", "|"} {
-		data := strings.Replace(string(w.Snapshot()), `{"card":"B"`, fmt.Sprintf(`{"card":%q`, name), 1)
-		if _, err := Restore(w.cfg, nil, []byte(data)); name == "" && !errors.Is(err, ErrSnapshot) || name != "" && err != nil {
-			t.Errorf("%q: %v", name, err)
 		}
 	}
 }
@@ -203,41 +154,17 @@ func TestUnnamedMinResources(t *testing.T) {
 
 // TestByteOutputs: outputs that Kubernetes has in bytes are written like memory.
 func TestByteOutputs(t *testing.T) {
-	m := testkit.Must(testMap(nil, "ephemeral-storage", "hugepages-2Mi", "example.com/credits"))
-	list := func(ephemeral, pages, credits string) corev1.ResourceList {
-		return corev1.ResourceList{"ephemeral-storage": resource.MustParse(ephemeral), "hugepages-2Mi": resource.MustParse(pages), "example.com/credits": resource.MustParse(credits)}
+	cfg := Config{Outputs: []corev1.ResourceName{"ephemeral-storage", "example.com/credits"}}
+	queue := Queue{Name: "q", Capability: list("ephemeral-storage=2Ti example.com/credits=2048"), Deserved: list("ephemeral-storage=3Ti")}
+	w := worldFrom(t, cfg, nil, queue)
+	reserve := func(min string) string {
+		return answered(w.Reserve(resolved(w.ResolveJob(Job{ID: "j", Queue: "q", MinResources: list(min)}))))
 	}
-	queue := resolved(new(Config).buildQueue(m, Queue{Name: "q", Capability: list("2Ti", "1Gi", "2048")}))
-	l := testkit.Must(newBuilt(Config{}, m, nil, []builtQueue{queue}))
-	for _, c := range []struct {
-		list corev1.ResourceList
-		want string
-	}{
-		{list("3Ti", "0", "0"), "ephemeral-storage: requested 3 Ti, room for 2 Ti of 2 Ti, the total would be 3 Ti"},
-		{list("0", "1536Mi", "0"), "hugepages-2Mi: requested 1536 Mi, room for 1 Gi of 1 Gi, the total would be 1536 Mi"},
-		{list("0", "0", "4096"), "example.com/credits: requested 4096, room for 2048 of 2048, the total would be 4096"},
-	} {
-		job := resolved(l.ResolveJob(Job{ID: "j", Queue: "q", MinResources: c.list}))
-		a, err := l.Reserve(job)
-		if got := a.Refusal.Message(); err != nil || got != `queue "q": insufficient quota of `+c.want {
-			t.Errorf("%s, %v", got, err)
-		}
-	}
-	for _, amount := range []string{"1Ti", "1Gi"} {
-		job, _, err := l.ResolveJob(Job{ID: "k", Queue: "q", MinResources: list(amount, "0", "5")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = l.Reserve(job); amount == "1Gi" {
-			if want := "reserved is 1 Ti of ephemeral-storage and 5 example.com/credits, requested 1 Gi of ephemeral-storage and 5 example.com/credits: Resize changes it"; err == nil || !strings.HasSuffix(err.Error(), want) {
-				t.Error(err)
-			}
-		}
-	}
-	queue.Deserved = m.NewVector()
-	dim, _ := outputIndex(m, "ephemeral-storage")
-	queue.Deserved[dim] = 3 << 40
-	if _, warnings := new(Config).validateBuilt([]builtQueue{queue}, m, nil); len(warnings) != 1 || !strings.Contains(warnings[0].Error(), `"3 Ti": queue "q": above its capability, 2 Ti`) {
+	w.want(reserve("ephemeral-storage=3Ti"), `queue "q": insufficient quota of ephemeral-storage: requested 3 Ti, room for 2 Ti of 2 Ti, the total would be 3 Ti`)
+	w.want(reserve("ephemeral-storage=1Ti example.com/credits=5"), "yes")
+	w.want(reserve("ephemeral-storage=1Gi example.com/credits=5"),
+		ErrReserved.Error()+`: job "j": reserved is 1 Ti of ephemeral-storage and 5 example.com/credits, requested 1 Gi of ephemeral-storage and 5 example.com/credits: Resize changes it`)
+	if _, warnings := cfg.Validate([]Queue{queue}, nil); len(warnings) != 1 || !strings.Contains(warnings[0].Error(), `"3 Ti": queue "q": above its capability, 2 Ti`) {
 		t.Error(warnings)
 	}
 }
@@ -257,22 +184,4 @@ func TestNodeWithoutCards(t *testing.T) {
 	}
 	a := testkit.Must(w.Commit(w.task("t", "j", "q", "A|C:1"), "B"))
 	w.want(a.Refusal.Message(), `queue "q": the node has none of the cards A|C`)
-}
-
-// TestReleaseLastTask: a job keeps what it holds, and its reservation, until it is released.
-func TestReleaseLastTask(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:4")
-	w.want(w.reserve("j", "q", "A:2"), "yes")
-	w.want(w.commit("1", "j", "q", "A:1"), "A")
-	if _, known := w.Release("1"); !known {
-		t.Fatal("unknown")
-	}
-	w.want(w.state("q", "A"), "0/1000/0")
-	if job, ok := w.Job("j"); !ok || !job.Reserved {
-		t.Error("the job has gone")
-	}
-	if _, known := w.ReleaseJob("j"); !known {
-		t.Error("unknown")
-	}
-	w.want(w.state("q", "A"), "0/0/0")
 }

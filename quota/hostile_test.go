@@ -13,7 +13,6 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -47,7 +46,7 @@ func TestForeignRequests(t *testing.T) {
 		"JobCopies":     func() { _, _ = w.JobCopies(job) },
 		"TaskCopies":    func() { _, _ = w.TaskCopies(task) },
 	} {
-		if got := panicOf(call); got != "quota: request of another ledger" {
+		if got := testkit.Recovered(call); got != "quota: request of another ledger" {
 			t.Errorf("%s: panic %v", name, got)
 		}
 	}
@@ -61,33 +60,29 @@ func TestForeignRequests(t *testing.T) {
 	w.want(say(a, err), "UnknownQueue")
 }
 
-func panicOf(call func()) (got any) {
-	defer func() { got = recover() }()
-	call()
-	return nil
-}
-
 // TestNamesAreUTF8: what a snapshot would change is refused, and changes nothing.
 func TestNamesAreUTF8(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
 	before := string(w.Snapshot())
-	_, _, taskErr := w.ResolveTask(Task{ID: notUTF8, Job: "j", Queue: "q"})
-	_, _, taskJobErr := w.ResolveTask(Task{ID: "1", Job: notUTF8, Queue: "q"})
-	_, _, taskQueueErr := w.ResolveTask(Task{ID: "1", Job: "j", Queue: notUTF8})
-	_, _, jobErr := w.ResolveJob(Job{ID: notUTF8, Queue: "q"})
-	_, _, jobQueueErr := w.ResolveJob(Job{ID: "j", Queue: notUTF8})
-	_, _, queueErr := w.setBuilt([]builtQueue{{Name: notUTF8}}, nil)
-	_, _, ignoredErr := w.SetQueues([]Queue{{Name: "q", Capability: corev1.ResourceList{notUTF8: resource.MustParse("1")}}})
-	_, _, cardErr := w.SetQueues([]Queue{{Name: "q", Cards: map[string]int64{notUTF8: 1}}})
-	_, newErr := New(Config{Outputs: []corev1.ResourceName{notUTF8}}, nil, nil)
-	_, catalogErr := w.SetCatalog(cluster(map[string]string{"n": notUTF8 + ":1"}))
-	_, declareErr := w.Declare([]device.Card{{Name: notUTF8}})
-	_, viewErr := w.Reconcile(View{Jobs: []Job{{ID: notUTF8, Queue: "q"}}})
-	_, viewTaskErr := w.Reconcile(View{Tasks: []Task{{ID: notUTF8, Job: "j", Queue: "q"}}})
-	_, resourceErr := w.SetCatalog(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}))
+	task := func(x Task) error { _, _, err := w.ResolveTask(x); return err }
+	job := func(j Job) error { _, _, err := w.ResolveJob(j); return err }
+	set := func(q Queue) error { _, _, err := w.SetQueues([]Queue{q}); return err }
+	last := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
-		"task": taskErr, "job of a task": taskJobErr, "queue of a task": taskQueueErr, "job": jobErr, "queue of a job": jobQueueErr,
-		"queue": queueErr, "ignored resource": ignoredErr, "card": cardErr, "New": newErr, "catalog": catalogErr, "Declare": declareErr, "view": viewErr, "task in a view": viewTaskErr, "resource": resourceErr,
+		"task":             task(Task{ID: notUTF8, Job: "j", Queue: "q"}),
+		"job of a task":    task(Task{ID: "1", Job: notUTF8, Queue: "q"}),
+		"queue of a task":  task(Task{ID: "1", Job: "j", Queue: notUTF8}),
+		"job":              job(Job{ID: notUTF8, Queue: "q"}),
+		"queue of a job":   job(Job{ID: "j", Queue: notUTF8}),
+		"queue":            set(Queue{Name: notUTF8}),
+		"ignored resource": set(Queue{Name: "q", Capability: corev1.ResourceList{notUTF8: resource.MustParse("1")}}),
+		"card":             set(Queue{Name: "q", Cards: map[string]int64{notUTF8: 1}}),
+		"New":              last(New(Config{Outputs: []corev1.ResourceName{notUTF8}}, nil, nil)),
+		"catalog":          last(w.SetCatalog(cluster(map[string]string{"n": notUTF8 + ":1"}))),
+		"Declare":          last(w.Declare([]device.Card{{Name: notUTF8}})),
+		"view":             last(w.Reconcile(View{Jobs: []Job{{ID: notUTF8, Queue: "q"}}})),
+		"task in a view":   last(w.Reconcile(View{Tasks: []Task{{ID: notUTF8, Job: "j", Queue: "q"}}})),
+		"resource":         last(w.SetCatalog(cluster(map[string]string{"n": "A@" + notUTF8 + ":1"}))),
 	} {
 		if !errors.Is(err, ErrBadName) {
 			t.Errorf("%s: %v", name, err)
@@ -375,56 +370,6 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestAPISection is that of the seed: a queue's lists and annotation, and a job of
-// eight pods with a card each.
-func TestAPISection(t *testing.T) {
-	const a100, h100, share = "NVIDIA-A100-80GB", "NVIDIA-H100-80GB", "NVIDIA-A100-80GB/mps-80g*1/8"
-	m := testkit.Must(testMap([]string{a100, h100, share}))
-	cfg := Config{}
-	queue, faults, err := cfg.buildQueue(m, Queue{
-		Name: "queue-a", Annotations: quotaOf(fmt.Sprintf(`{%q:10,%q:5,%q:16}`, a100, h100, share)),
-		Capability: list("cpu=100 memory=200Gi"), Guarantee: list("cpu=50 memory=100Gi"),
-	})
-	if err != nil || len(faults) > 0 {
-		t.Fatal(err, faults)
-	}
-	for name, c := range map[string]struct {
-		got      []float64
-		cpu, mem float64
-	}{
-		"capability": {queue.Capability, 100000, 214748364800},
-		"guarantee":  {queue.Guarantee, 50000, 107374182400},
-		"deserved":   {queue.Deserved, 0, 0},
-	} {
-		want := m.NewVector()
-		want[vectormap.CPU], want[vectormap.Memory] = c.cpu, c.mem
-		for card, milli := range map[string]float64{a100: 10000, h100: 5000, share: 16000} {
-			dim, _ := cardIndex(m, card)
-			want[dim] = milli
-		}
-		if !slices.Equal(c.got, want) {
-			t.Errorf("%s: %v, want %v", name, c.got, want)
-		}
-	}
-	l := testkit.Must(newBuilt(cfg, m, cluster(map[string]string{"n": a100 + ":16"}), []builtQueue{queue}))
-	w := world{t, l}
-	job := func(id string) *JobRequest {
-		var tasks []Task
-		for i := range 8 {
-			tasks = append(tasks, Task{ID: fmt.Sprint(id, i), Job: id, Queue: "queue-a", Pod: podOf(a100, "gpu:1")})
-		}
-		return resolved(w.ResolveJob(Job{ID: id, Queue: "queue-a", Annotations: asks(fmt.Sprintf(`{%q:8}`, a100)), Tasks: tasks}))
-	}
-	first := job("j")
-	if need := first.Need(); len(need.Items) != 1 || need.Items[0].Milli != 8000 {
-		t.Errorf("min %+v", need)
-	}
-	a, err := w.Reserve(first)
-	w.want(say(a, err), "yes")
-	a, err = w.Reserve(job("k"))
-	w.want(say(a, err), "Scalar 2000 of 10000 at queue-a")
 }
 
 // Errors name the field that is wrong and its value, the same one whenever there are

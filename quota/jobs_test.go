@@ -111,24 +111,6 @@ func TestRefusalOfOneCard(t *testing.T) {
 	}
 }
 
-func TestQueueStatusCard(t *testing.T) {
-	w := newWorld(t, Config{}, "org", "", "q < org", "A:4")
-	w.reserve("j", "q", "A:3")
-	w.commit("t", "j", "q", "A:1")
-	for queue, want := range map[string]Usage{
-		"q":   {Resource: "A", Capability: 4000, RealCapability: 4000, Allocated: 1000, Inqueue: 2000, Request: 1000},
-		"org": {Resource: "A", Capability: Unlimited, RealCapability: 10000, Allocated: 1000, Inqueue: 2000, Request: 1000},
-	} {
-		s, _ := w.Queue(queue)
-		if got := s.Usage("A"); got != want {
-			t.Errorf("%s: %+v, want %+v", queue, got, want)
-		}
-		if got := s.Usage("nope"); got != (Usage{Resource: "nope"}) {
-			t.Errorf("a card that isn't there: %+v", got)
-		}
-	}
-}
-
 // Of alternatives a refusal names the one that its numbers are of, and of a queue
 // that was removed just that.
 func TestRefusalDetails(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -108,48 +107,6 @@ func TestLinearizable(t *testing.T) {
 			}
 			wait.Wait()
 			r.replay(t, golden)
-		})
-	}
-}
-
-// TestConcurrent lets a thousand goroutines ask for a tenth of that.
-func TestConcurrent(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		want int64
-		ask  func(w *world, id string) Answer
-	}{
-		{"reservations", 100, func(w *world, id string) Answer {
-			a, _ := w.Reserve(w.job(id, "q", "A:1"))
-			return a
-		}},
-		{"gangs of three", 33, func(w *world, id string) Answer {
-			var gang []*TaskRequest
-			for i := range 3 {
-				gang = append(gang, w.task(fmt.Sprint(id, " ", i), id, "q", "A:1"))
-			}
-			a, _ := w.CommitAll(gang)
-			return a
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, Config{}, "q", "A:100")
-			var yes atomic.Int64
-			var wait sync.WaitGroup
-			for i := range 1000 {
-				wait.Go(func() {
-					if a := c.ask(w, fmt.Sprint(i)); a.OK {
-						yes.Add(1)
-					}
-				})
-			}
-			wait.Wait()
-			if yes.Load() != c.want {
-				t.Errorf("%d were admitted, want %d", yes.Load(), c.want)
-			}
-			if found := w.Check(); found != nil {
-				t.Error(found)
-			}
 		})
 	}
 }

@@ -77,9 +77,7 @@ func viewTask(text string) Task {
 	words := strings.Fields(text)
 	status, node, _ := strings.Cut(words[1], "@")
 	t := Task{ID: words[0], Node: node}
-	if t.Phase = TaskPhase(status); status == "FromPod" {
-		t.Phase = ""
-	}
+	t.Phase = TaskPhase(status)
 	cards, limits := "", ""
 	for _, word := range words[2:] {
 		if !strings.HasPrefix(word, "cpu:") && !strings.HasPrefix(word, "mem:") {
@@ -385,17 +383,6 @@ func TestReconcileMins(t *testing.T) {
 	w.want(fmt.Sprint(w.queues["q"].Cells[dimCPU].Allocated), "0")
 }
 
-// TestReconcileOver: a mark goes when what is over goes.
-func TestReconcileOver(t *testing.T) {
-	w := gpus(t, Config{}, "org", "A:2", "q < org", "A:3")
-	w.want(w.reconcile("j@q; 1 Running@a A:3"), "imported j/1, over org A 1000")
-	w.want(w.reconcile("j@q; 1 Running@a A:4"), "corrected j/1, over org A 2000, over q A 1000")
-	w.want(w.reconcile("j@q; 1 Running@a A:2"), "corrected j/1")
-	if over := w.Over(); over != nil {
-		t.Error(over)
-	}
-}
-
 // TestReconcilePartial: what a partial view doesn't have stays as it is.
 func TestReconcilePartial(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4 B:2", "r", "A:4")
@@ -539,64 +526,5 @@ func TestTaskStatusOfPod(t *testing.T) {
 	}
 	if got := (&Task{Node: "n"}).phase(); got != TaskPending {
 		t.Errorf("without a pod: %v", got)
-	}
-}
-
-// What was never seen can be given back by the Seq of an earlier report.
-func TestUnseenByAge(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:4")
-	report := func() Report {
-		t.Helper()
-		return testkit.Must(w.Reconcile(View{}))
-	}
-	w.reserve("old", "q", "A:1")
-	w.commit("t", "old", "q", "A:1")
-	before := report().Seq
-	w.reserve("new", "q", "A:1")
-	rep := report()
-	for _, u := range rep.Unseen {
-		if u.Task != "" && u.Seq <= before {
-			w.Rollback(u.Task)
-		}
-	}
-	if got, _ := w.Expire(before + 1); !slices.Equal(got, []string{"old"}) {
-		t.Errorf("expired %v", got)
-	}
-}
-
-// A view of pods alone, as an informer has them, charges those that are bound.
-func TestReconcilePods(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:9")
-	pod := func(id, node string, phase corev1.PodPhase) Task {
-		p := podOf("A", "gpu:1")
-		p.Spec.NodeName, p.Status.Phase = node, phase
-		return Task{ID: id, Job: "j", Queue: "q", Pod: p}
-	}
-	view := View{Tasks: []Task{
-		pod("bound", "n", corev1.PodPending), pod("runs", "n", corev1.PodRunning),
-		pod("waits", "", corev1.PodPending), pod("ended", "n", corev1.PodSucceeded),
-	}}
-	testkit.Must(w.Reconcile(view))
-	if j, _ := w.Job("j"); !slices.Equal(j.Tasks, []string{"bound", "runs"}) {
-		t.Errorf("charged %v", j.Tasks)
-	}
-	if s, _ := w.Queue("q"); s.Usage("A").Request != 3000 {
-		t.Errorf("requested %d", s.Usage("A").Request)
-	}
-}
-
-// Phases and statuses without a name count as one that takes no promise for granted,
-// and as one that uses what it asks for.
-func TestReconcileUnknownValues(t *testing.T) {
-	for _, c := range []struct {
-		phase  Phase
-		status TaskPhase
-	}{{"Unknown", TaskAllocated}, {"other", "other"}} {
-		w := gpus(t, Config{}, "q", "A:4")
-		w.want(w.reserve("j", "q", "A:3"), "yes")
-		v := viewOf("j@q Inqueue A:3; t Running@a A:1")
-		v.Jobs[0].Phase, v.Jobs[0].Tasks[0].Phase = c.phase, c.status
-		testkit.Must(w.Reconcile(v))
-		w.want(w.state("q", "A"), "1000/0/0")
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/resvec/resvec/internal/testkit"
 )
 
 // Tasks that are rolled back together, in any order, leave what they do one after the
@@ -44,63 +42,5 @@ func TestRollbackTogether(t *testing.T) {
 				t.Fatalf("seed %d, %v: %v", seed, ids, found)
 			}
 		}
-	}
-}
-
-// BenchmarkRollback takes the tasks of a job back at once, with a large one behind
-// them that its min doesn't cover. The time per task must not grow with their number.
-func BenchmarkRollback(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
-		b.Run(fmt.Sprintf("tasks=%d", n), func(b *testing.B) {
-			w := newWorld(&testing.T{}, Config{}, "q", "cpu:inf A:inf")
-			if got := w.reserve("j", "q", fmt.Sprintf("cpu:%d A:%d", n, n)); got != "yes" {
-				b.Fatal(got)
-			}
-			ids := make([]string, n)
-			tasks := make([]*TaskRequest, n)
-			for i := range ids {
-				ids[i] = fmt.Sprint("t", i)
-				tasks[i] = w.task(ids[i], "j", "q", "cpu:1 A:1")
-			}
-			last := w.task("last", "j", "q", fmt.Sprintf("cpu:%d A:%d", n, n))
-			for b.Loop() {
-				b.StopTimer()
-				w.Release("last")
-				if got := say(w.Resize(w.job("j", "q", fmt.Sprintf("cpu:%d A:%d", n, n)))); got != "yes" && got != "repeat" {
-					b.Fatal(got)
-				}
-				for _, t := range tasks {
-					if a, err := w.Commit(t); !a.OK {
-						b.Fatal(a, err)
-					}
-				}
-				if a, err := w.Commit(last); !a.OK {
-					b.Fatal(a, err)
-				}
-				b.StartTimer()
-				if !known(w.Rollback(ids...)) {
-					b.Fatal("not all were charged")
-				}
-			}
-			if got, want := w.state("q", "A"), fmt.Sprintf("%d/0/0", n*1000); got != want {
-				b.Fatalf("%s, want %s", got, want)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/task")
-		})
-	}
-}
-
-// BenchmarkRollbackOne rolls tasks of a job back and commits them again: in a job of ten times
-// as many it takes no longer.
-func BenchmarkRollbackOne(b *testing.B) {
-	for _, n := range []int{4000, 40_000} {
-		b.Run(fmt.Sprintf("tasks=%d", n), func(b *testing.B) {
-			l, tasks := elastic(b, n)
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				rollBack(b, l, tasks[i*7919%n])
-			}
-			testkit.Check(l.Check())
-		})
 	}
 }

@@ -337,24 +337,6 @@ func TestResolveTaskManyAlternatives(t *testing.T) {
 	w.want(w.allocatable(podOf("", "gpu:1"), ""), "c63 c69")
 }
 
-// A ledger reads its own snapshot, however many cards a resource carries.
-func TestSnapshotOfManyAlternatives(t *testing.T) {
-	var node, capability []string
-	for i := range 70 {
-		node = append(node, fmt.Sprintf("c%02d:1", i))
-	}
-	capability = append(capability, node[69])
-	w := worldOf(t, Config{}, map[string]string{"n": strings.Join(node, " ")}, "q", strings.Join(capability, " "))
-	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("", "gpu:1")})
-	w.want(sayCharged(w.Commit(r)), "c69")
-	text := w.Snapshot()
-	if again, err := Restore(w.cfg, w.source.catalog, text); err != nil {
-		t.Error(err)
-	} else if string(again.Snapshot()) != string(text) {
-		t.Error("another snapshot")
-	}
-}
-
 // A card whose name can't be written in an annotation can't be charged, and doesn't
 // make its resource free.
 func TestResolveTaskUnwritableCard(t *testing.T) {
@@ -650,48 +632,6 @@ func TestUnlimitedCPUMemory(t *testing.T) {
 	w.want(need, "2000/2")
 	need, _ = w.sayTask(Task{Pod: podOf("A100", "cpu:2 mem:2 gpu:0")})
 	w.want(need, "2000/2")
-
-	enqueue := func(w *world, job Job) string {
-		job.ID, job.Queue = "probe", "q"
-		r, _, err := w.ResolveJob(job)
-		if err != nil {
-			return err.Error()
-		}
-		var a Answer
-		w.Enqueueable(&a, r)
-		return say(a, nil)
-	}
-	run := func(w *world, id, cards, limits string) {
-		r := resolved(w.ResolveTask(Task{ID: id, Job: "running", Queue: "q", Pod: podOf(cards, limits)}))
-		w.want(say(w.Commit(r)), "yes")
-	}
-	for _, cfg := range []Config{{}, flag} {
-		w = fleet(t, cfg, "q", "cpu:10 mem:10")
-		run(w, "1", "", "cpu:2 mem:2Gi")
-		w.want(enqueue(w, Job{MinResources: resourceList("cpu:8 mem:8Gi")}), "yes")
-		w.want(enqueue(w, Job{MinResources: resourceList("cpu:8 mem:9Gi")}), fmt.Sprintf("Memory %d of %d at q", int64(8<<30), int64(10<<30)))
-	}
-	w = fleet(t, flag, "q", "cpu:10 mem:10 A100:4")
-	run(w, "1", "", "cpu:2 mem:2Gi")
-	run(w, "2", "A100", "cpu:100 gpu:3")
-	w.want(enqueue(w, Job{MinResources: resourceList("cpu:10 mem:10Gi"), Annotations: asks(`{"A100":1}`)}), "yes")
-	w.want(enqueue(w, Job{MinResources: resourceList("cpu:8")}), "yes")
-	w.want(w.allocatable(podOf("A100", "cpu:100 mem:100Gi gpu:1"), ""), "A100")
-	w.want(w.allocatable(podOf("A100", "gpu:2"), ""), "Scalar 1000 of 4000 at q")
-}
-
-// What jobs and pods come to in the ledger.
-func TestResolvedAmounts(t *testing.T) {
-	w := fleet(t, Config{}, "q", "cpu:10 mem:10 A100:4")
-	task, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100", "cpu:1 mem:1Gi gpu:1")})
-	job, _, _ := w.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"A100":2}`), Tasks: []Task{{Pod: podOf("A100", "cpu:1 mem:1Gi gpu:1")}}})
-	w.want(say(w.Reserve(job)), "yes")
-	w.want(w.state("q", "A100"), "0/1000/0")
-	w.want(say(w.Commit(task)), "yes")
-	w.want(w.state("q", "A100"), "1000/0/0")
-	if c := w.queues["q"].Cells; c[dimCPU].Allocated != 1000 || c[dimMemory].Allocated != 1<<30 {
-		t.Error(c[:2])
-	}
 }
 
 func TestParseArguments(t *testing.T) {
