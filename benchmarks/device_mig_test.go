@@ -148,7 +148,7 @@ func migMultisets(g *mig.Geometry) [][]device.Profile {
 }
 
 // migPossible counts the queries with the answer yes without asking: what can be
-// placed beside a state is what a larger state has beyond it.
+// placed in addition to a state is what a larger state has beyond it.
 func migPossible(g *mig.Geometry, states [][]mig.Placed) int {
 	type query struct {
 		used uint64   // the instances, a bit each

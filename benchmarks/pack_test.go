@@ -208,7 +208,7 @@ func (s *scenario) swapVictims(a, b int) {
 	s.victims.SetRow(b, rowA)
 }
 
-// evictions returns the victims, what they release as slices like those of the row
+// evictions returns the victims, what they release as slices like the row
 // loop.
 func (s *scenario) evictions() iter.Seq2[int, vector.ResourceVector] {
 	amounts := make([]vector.ResourceVector, len(s.on))

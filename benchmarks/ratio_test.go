@@ -95,7 +95,7 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 }
 
 // reportAllocs reports the bytes and allocations of a call: the mean over all variants,
-// rounded down, since the runtime allocates a little beside.
+// rounded down, since the runtime allocates a little too.
 func reportAllocs(b *testing.B, contender string, w *stopwatch.Stopwatch, variants int) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var before, after runtime.MemStats

@@ -14,7 +14,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// scarceNames are resources beside cpu, memory, GPUs and pods, in the order of
+// scarceNames are resources other than cpu, memory, GPUs and pods, in the order of
 // a map.
 var scarceNames = []string{
 	"amd.com/xdna-npu", "example.com/fpga", "example.com/nic", "example.com/tape",

@@ -117,7 +117,7 @@ func rowShare(n *rowNode, request []float64) float64 {
 }
 
 // share is rowShare over the names of the resources, as Volcano's drf plugin
-// (calculateShare) goes over those of the total.
+// (calculateShare) goes over the resources of the total.
 func (n *volcanoNode) share(request *volcanoResource, names []resourceName) float64 {
 	share := 0.0
 	for _, name := range names {

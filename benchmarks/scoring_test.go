@@ -50,7 +50,7 @@ var (
 // paper on fragmentation.
 func BenchmarkScoringRatio(b *testing.B) { ratios(b, "scorer", scoringOperations) }
 
-// pluginWeight is that of every plugin here.
+// pluginWeight is the weight of every plugin here.
 const pluginWeight = 10
 
 // fitRules are the rules of a benchmark for the first columns of a map, in all

@@ -90,7 +90,7 @@ type volcanoRule struct {
 }
 
 // volcanoPlugin is the configuration of the plugin resource-strategy-fit and of
-// the sra and proportional policies beside it: maps by name.
+// the sra and proportional policies as well: maps by name.
 type volcanoPlugin struct {
 	weight    int
 	resources map[resourceName]volcanoRule

@@ -138,7 +138,7 @@ func roofData(n int) []float64 {
 }
 
 // tooLarge reports whether -short leaves a problem out: the answers of large ones are
-// those of small ones, and making the baselines' nodes takes most of the time.
+// the answers of small ones, and making the baselines' nodes takes most of the time.
 func tooLarge(nodes int) bool { return testing.Short() && nodes > 5000 }
 
 // benchmark runs the benchmark of one operation: every shape by every

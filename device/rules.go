@@ -79,7 +79,7 @@ func DefaultRules() []Rule {
 		// The chip, such as 910B3 or 310P3, is the only thing that Huawei's labels say of it:
 		// MindCluster 7.3.0, Native Kubernetes Objects, table Node Labels,
 		// https://www.hiascend.com/document/detail/en/mindcluster/730/clustersched/schedulingug/dlug_api_039.html
-		// The resources are those of whole chips; virtual ones have names of their own:
+		// The resources stand for whole chips; virtual ones have names of their own:
 		// https://www.hiascend.com/doc_center/source/zh/mindcluster/70rc1/clustersched/dlug/mxdlug_appendices_014.html
 		Name:    "ascend",
 		Product: "node.kubernetes.io/npu.chip.name",

@@ -63,7 +63,7 @@ func fromV1beta1(s *resourcev1beta1.ResourceSlice) *resourcev1.ResourceSlice {
 	return out
 }
 
-// fromV1beta2 converts a slice whose fields are those of v1 in other types.
+// fromV1beta2 converts a slice that has the fields of v1 in other types.
 func fromV1beta2(s *resourcev1beta2.ResourceSlice) *resourcev1.ResourceSlice {
 	out := &resourcev1.ResourceSlice{TypeMeta: s.TypeMeta}
 	out.Name = s.Name

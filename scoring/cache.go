@@ -31,7 +31,7 @@ func (b *Bound) LimitCache(bytes int64) {
 	b.cache = &cache{b: b, limit: bytes}
 }
 
-// Counters yields what b, and those of [Bound.WithOverride], have done since [Bind], by
+// Counters yields what b, and the scorers made by [Bound.WithOverride], have done since [Bind], by
 // names in the form of Prometheus:
 //
 //   - questions: of Best, TopK, Score and ScorePercent, and pods of Place;

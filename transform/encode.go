@@ -55,7 +55,7 @@ func (c *Config) expressible(s Shape) error {
 // What it writes parses to an equal Config, with the same Format in every
 // factor; a quantity whose canonical text has another Format, as 5 in BinarySI
 // has, is written in one that keeps it (0.0048828125Ki); one without a Format,
-// such as the zero Quantity, gets that of its text. The error is a
+// such as the zero Quantity, gets the Format of its text. The error is a
 // [*NotExpressibleError], which no shape avoids for a quantity that has no such
 // text (finer than 1n, say), or the faults of [Config.Validate]. Only Input,
 // Output and List are shapes of a document.

@@ -12,7 +12,7 @@ import (
 )
 
 // ZeroMultiplier says what a multiplier of amount 0 means in a vector, which
-// cannot tell 0 from absent.
+// cannot distinguish 0 from absent.
 type ZeroMultiplier int
 
 const (

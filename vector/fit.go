@@ -134,7 +134,7 @@ func FitStrict(dst *Mask, free *Matrix, request ResourceVector) {
 func FitSum(dst *Mask, a, b *Matrix, request ResourceVector) {
 	checkSameRows(a, b)
 	a.checkVector(request)
-	// Sums are taken of full elements: two amounts rounded down would not tell what their sum is.
+	// Sums are taken of full elements: two amounts rounded down would not say what their sum is.
 	words := dst.fill(a.rows)
 	for j := 0; j < len(request); {
 		var list columnList

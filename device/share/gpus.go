@@ -63,9 +63,9 @@ func (a *Account) GPUs() *gpu.State {
 // it takes time in proportion to the devices.
 //
 // An error wraps [ErrNoTotal] for an amount that is no percentage, where the total of an
-// acceptable GPU is unknown, or that of two products not the same: name one, or ask
-// [Bound.Best]. It wraps [ErrInvalidUnit] for more than a whole GPU. Other errors are the
-// errors of [Bound.Fit].
+// acceptable GPU is unknown, or differs between two products: name one, or ask
+// [Bound.Best]. It wraps [ErrInvalidUnit] for more than a whole GPU. Other errors come from
+// [Bound.Fit].
 func (a *Account) GPURequest(amounts vector.ResourceVector, need Requirement, products ...string) (gpu.Request, error) {
 	k, err := need.check()
 	switch {

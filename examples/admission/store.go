@@ -73,7 +73,7 @@ func open(dir string, queues []quota.Queue, every int) (s *store, notes []string
 }
 
 // restore makes the ledger of what is on disk and of the queues. What was replayed was
-// decided under the queues of the snapshot, so those of now come last.
+// decided under the queues of the snapshot, so the present queues come last.
 func (s *store) restore(queues []quota.Queue) (notes []string, err error) {
 	data, err := os.ReadFile(filepath.Join(s.dir, snapshotName))
 	switch {

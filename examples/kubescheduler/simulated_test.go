@@ -108,7 +108,7 @@ func bind(client *fake.Clientset) clienttesting.ReactionFunc {
 	}
 }
 
-// registry has the plugin, with a ledger where one is given, and those of the tests.
+// registry has the plugin, with a ledger where one is given, and the plugins of the tests.
 func registry(ledger resvecfit.Ledger) frameworkruntime.Registry {
 	factory := resvecfit.New
 	if ledger != nil {

@@ -24,7 +24,7 @@ type round struct {
 	waiting map[int]waiting // by the numbers that the tree gave them
 
 	running []runningPod       // when the cycle began
-	victims []fairshare.Victim // what the ledger charges for those of them that could still go
+	victims []fairshare.Victim // what the ledger charges for the victims that could still go
 	free    *vector.Overlay    // what nodes will have when those to evict have gone
 	request *vector.Matrix     // the pod in turn, as a gang of one
 	packer  gang.Packer

@@ -28,7 +28,7 @@ type outcome struct {
 	allowed map[*verdict]*mayGo
 }
 
-// mayGo is a verdict about all rows, with those of new nodes.
+// mayGo is a verdict about all rows, new nodes included.
 type mayGo struct {
 	rows    *vector.Mask
 	reasons map[string]int

@@ -44,7 +44,7 @@ func ReadObjects(data []byte, o Options, r *Report) []KubeObject {
 	return objects
 }
 
-// appendObject appends an object, whose kind is that of o if it has none.
+// appendObject appends an object, which takes the kind of o if it has none.
 func appendObject(objects []KubeObject, root Value, o KubeObject, r *Report) []KubeObject {
 	kind, name := cmp.Or(root.Peek("kind").Written(), o.Kind), root.Peek("metadata").Peek("name").Written()
 	if kind != "" && name != "" { // with them, people find it

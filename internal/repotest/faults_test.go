@@ -13,7 +13,7 @@ import (
 )
 
 // TestFaults: whatever package a configuration is of, its faults can be reported
-// as those of a part of another one.
+// as the faults of a part of another one.
 func TestFaults(t *testing.T) {
 	m, err := vectormap.New(nil)
 	if err != nil {

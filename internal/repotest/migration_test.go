@@ -105,8 +105,8 @@ func backToStruct(m *vectormap.ResourceVectorMap, idle *vector.Matrix, row int) 
 }
 
 // refresh brings the row of one node up to date. generation is a number that
-// moves with the node and with every pod on it, as that of kube-scheduler's
-// NodeInfo does. It costs a map lookup when nothing moved.
+// moves with the node and with every pod on it, as in kube-scheduler's
+// NodeInfo. It costs a map lookup when nothing moved.
 func refresh(nodes *vector.Nodes, m *vectormap.ResourceVectorMap, node *corev1.Node, requested vector.ResourceVector, generation int64) error {
 	if nodes.Current(node.Name, generation) {
 		return nil

@@ -18,7 +18,7 @@ type KubeAmounts struct {
 
 // KubeScore is the golden model of the kube family: the score of one node, in
 // integers of any size, with float64 only where kube-scheduler has it. function
-// is that of KubeRatio.
+// is the function of KubeRatio.
 func KubeScore(t kernel.KubeType, resources []KubeAmounts, function func(utilization int64) int64) int64 {
 	var scores, weights []*big.Int
 	var with, without []float64

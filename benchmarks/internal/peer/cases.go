@@ -44,5 +44,5 @@ func run(t *testing.T, fraction uint64, check func(r Random) error) {
 	}
 }
 
-// stream separates the seeds of cases from those of other random sources.
+// stream keeps the seeds of cases apart from the seeds of other random sources.
 const stream = 0x6a09e667f3bcc908

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Names are resources of all kinds that schedulers tell apart.
+// Names are resources of all kinds that schedulers distinguish.
 var Names = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods,
 	"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "hugepages-2Mi", "rdma/hca", "example.com/licence",

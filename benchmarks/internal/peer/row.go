@@ -87,7 +87,7 @@ func (r Row) Bench(b *testing.B) {
 	b.ReportMetric(our.Best, "our-ns")
 	b.ReportMetric(their.Best/our.Best, "x")
 	b.Log(r.markdown(version, their.Best, our.Best))
-	b.Logf("measured with %s", runtime.Version()) // another one than that of the command page
+	b.Logf("measured with %s", runtime.Version()) // not the version that ran the command page
 }
 
 // markdown returns the row as the table has it.

@@ -1,4 +1,4 @@
 // Package karpenter compares this library with released code of Karpenter; see package k37
-// beside it for how to run it. It is a module of its own since Karpenter requires a newer
+// for how to run it. It is a module of its own since Karpenter requires a newer
 // Go than the others.
 package karpenter

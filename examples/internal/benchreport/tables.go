@@ -119,7 +119,7 @@ func times(ratio float64, quoted bool) string {
 
 // cross is a table with a line for each name and a column for each value of a key.
 type cross struct {
-	title, first string           // the heading, and that of the names
+	title, first string           // the heading, and the heading of the names
 	name         func(row) string // of the line that a row belongs to
 	key          string
 	values       []string // of key, one for each column; none: all that there are
@@ -255,7 +255,7 @@ var keptScores = cross{
 	cell: func(r row) string { return against(r, 1000, callTime, fullPassCallTime) },
 }
 
-// transformations compares the transformation of a matrix of workloads with that of their
+// transformations compares the transformation of a matrix of workloads with the transformation of their
 // resource lists.
 var transformations = cross{
 	title: "Transformations, ns per workload against resource lists: 10,000 workloads of 16 inputs and 8 outputs",

@@ -14,8 +14,8 @@ import (
 	"github.com/resvec/resvec/internal/testkit"
 )
 
-// TestUpgrade: the scheduler is replaced by the newer one, and taken back, beside the API
-// server of the newer. Each charges what another has bound, no more and no less.
+// TestUpgrade: the scheduler is replaced by the newer one, and taken back, while the API
+// server is the newer one. Each charges what another has bound, no more and no less.
 func TestUpgrade(t *testing.T) {
 	ctx := interruptible(t)
 	older, newer := build(t, ctx, controlplane.Minors[0]), build(t, ctx, controlplane.Minors[1])

@@ -11,7 +11,7 @@ type Counts struct {
 	Questions atomic.Uint64 // for the best row, the best k, or the scores of rows
 	Kept      atomic.Uint64 // answered with scores that were known
 	Made      atomic.Uint64 // whose request was new, or forgotten: all rows were scored to keep them
-	Rows      atomic.Uint64 // scored to be kept, those of Made included
+	Rows      atomic.Uint64 // scored to be kept, the rows of Made included
 	Forgotten atomic.Uint64 // requests, for want of room
 }
 

@@ -50,7 +50,7 @@ type ControlPlane struct {
 // Options are what a control plane may have. The zero value is the usual one.
 type Options struct {
 	Gates         []string // feature gates that are on in kube-apiserver and the scheduler
-	Configuration []byte   // of the scheduler; nil: that of this package
+	Configuration []byte   // of the scheduler; nil: the one of this package
 }
 
 // Start starts a control plane with the commands in a folder, see [Build]. What
