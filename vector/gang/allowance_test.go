@@ -120,7 +120,7 @@ func TestFilterLimits(t *testing.T) {
 		golden := newGoldenGang(c.requests)
 		story := &budgetStory{t: t, c: c, budgets: b}
 		for i, row := range c.victims.Rows {
-			m := budgetMove{owner: ownerOf(b, i), row: int(row), amounts: c.victims.Amounts.Row(nil, i), returned: -1}
+			m := budgetMove{owner: ownerOf(b, i), row: int(row), amounts: c.victims.Amounts.Row(nil, i)}
 			story.moves = append(story.moves, m)
 		}
 		permitted := story.permitted

@@ -76,9 +76,6 @@ func checkLimits(limits *vector.Matrix) error {
 // the permitted sets of all victims released. Release stands for a victim without an owner,
 // which always may go.
 //
-// Take back a victim by [Proof.Rollback]. After [Proof.Take] it still counts as one that
-// could go, so that less is proved, and nothing wrong.
-//
 // An owner that does not exist is [vector.ErrShape]. Without budgets owner means nothing.
 func (p *Proof) ReleaseOf(owner, row int, amounts vector.ResourceVector) error {
 	b := &p.budget
@@ -120,12 +117,13 @@ type account struct{ limit, released, greatest float64 }
 
 // columnBudget is what counts for one column.
 type columnBudget struct {
-	columnSum         // of what rows have without their victims; the surplus has what counts of the owners, too
-	kept      bool    // the surplus is
-	plain     bool    // nothing was taken then, so that every row had what it had at Reset
-	measured  bool    // the rest is
-	volume    float64 // sum of the magnitudes at Reset
-	whole     bool    // all are whole numbers
+	kept      bool
+	unlimited bool     // some row is
+	surplus   exactSum // of what rows had at Reset and what counts of the owners, less what is needed
+
+	measured bool    // the rest is
+	volume   float64 // sum of the magnitudes at Reset
+	whole    bool    // all are whole numbers
 }
 
 // take makes b keep budgets.
@@ -274,30 +272,18 @@ func (b *budget) rollback(mark budgetMark) {
 }
 
 // budgetHolds is holds for the budgets in column j.
-func (p *Proof) budgetHolds(j int, k *known) bool {
-	s := &p.budget.columns[j]
-	start, now := p.start.Column(j), p.overlay.Matrix().Column(j)
-	without := func(r int) float64 { return positive(min(start[r], now[r])) }
-	var rows []int32
-	all := false
-	if plain := p.victims.taken == 0; !plain || !s.plain || !s.kept || s.surplus.infinite {
-		rows, all = p.changesSince(k.upTo, s.kept && !s.surplus.infinite)
-		s.plain = plain
-	}
-	for _, r := range rows {
-		if !s.set(int(r), without(int(r))) {
-			all = true
-			break
+func (p *Proof) budgetHolds(j int) bool {
+	b := &p.budget
+	s := &b.columns[j]
+	if !s.kept || s.surplus.infinite && !s.unlimited { // or what the owners have left the range since
+		s.surplus = p.bounds.surplus(&p.start, p.selected, j)
+		s.unlimited = s.surplus.infinite
+		for owner := range b.owners + 1 {
+			s.surplus.add(b.counts(&b.row(owner)[j]))
 		}
+		s.kept, b.following = true, true
 	}
-	if all {
-		s.take(len(now), p.selected, p.bounds.needed[j], without)
-		for owner := range p.budget.owners + 1 {
-			s.surplus.add(p.budget.counts(&p.budget.row(owner)[j]))
-		}
-	}
-	p.budget.following, s.kept, k.upTo = true, true, p.overlay.Matrix().Version()
-	return s.unlimited > 0 || s.surplus.plus(p.slack(j)) >= 0
+	return s.surplus.plus(p.slack(j)) >= 0
 }
 
 // slack returns how much the sums in column j can be wrong: those of the bound, of the rows

@@ -13,18 +13,14 @@ import (
 	"github.com/resvec/resvec/vector/gang"
 )
 
-// budgetMove is a change to a Proof with budgets.
+// budgetMove is a victim that a Proof with budgets releases.
 type budgetMove struct {
-	owner    int // of a victim; noOwner for one without, gone for amounts taken
-	row      int
-	amounts  vec
-	returned int // of amounts taken: the victim that comes back, -1 for none
+	owner   int // noOwner for none
+	row     int
+	amounts vec
 }
 
-const (
-	noOwner = -1
-	gone    = -2
-)
+const noOwner = -1
 
 // budgetStory makes the same changes to a Proof and to a list.
 type budgetStory struct {
@@ -94,11 +90,8 @@ func (s *budgetStory) fail(format string, args ...any) {
 
 // apply makes a move.
 func (m budgetMove) apply(p *gang.Proof) error {
-	switch m.owner {
-	case noOwner:
+	if m.owner == noOwner {
 		return p.Release(m.row, m.amounts)
-	case gone:
-		return p.Take(m.row, m.amounts)
 	}
 	return p.ReleaseOf(m.owner, m.row, m.amounts)
 }
@@ -108,7 +101,7 @@ func (s *budgetStory) step() {
 	case k < 3:
 		s.past = append(s.past, budgetPoint{s.proof.Mark(), len(s.moves)})
 		return
-	case k < 6:
+	case k < 7:
 		at := s.r.IntN(len(s.past))
 		s.proof.Rollback(s.past[at].mark)
 		s.moves, s.past = s.moves[:s.past[at].moves], s.past[:at+1]
@@ -117,25 +110,13 @@ func (s *budgetStory) step() {
 	if s.c.free.Rows() == 0 {
 		return
 	}
-	m := budgetMove{owner: s.r.IntN(s.budgets.Limits.Rows()), row: s.r.IntN(s.c.free.Rows()), amounts: s.vector(), returned: -1}
-	switch s.r.IntN(8) {
-	case 0:
+	m := budgetMove{owner: s.r.IntN(s.budgets.Limits.Rows()), row: s.r.IntN(s.c.free.Rows()), amounts: s.vector()}
+	if s.r.IntN(8) == 0 {
 		m.owner = noOwner
-	case 1:
-		m.owner = gone
-	case 2:
-		if i := s.r.IntN(len(s.moves) + 1); i < len(s.moves) && s.moves[i].owner >= 0 && !s.cameBack(i) {
-			m = budgetMove{owner: gone, row: s.moves[i].row, amounts: s.moves[i].amounts, returned: i}
-		}
 	}
 	if m.apply(s.proof) == nil {
 		s.moves = append(s.moves, m)
 	}
-}
-
-// cameBack reports whether victim i was taken back.
-func (s *budgetStory) cameBack(i int) bool {
-	return slices.ContainsFunc(s.moves, func(m budgetMove) bool { return m.owner == gone && m.returned == i })
 }
 
 // now returns the free amounts after the moves that happen.
@@ -146,13 +127,7 @@ func (s *budgetStory) now(happens func(i int) bool) *vector.Matrix {
 		if !happens(i) {
 			continue
 		}
-		v := m.amounts.Clone()
-		for j := range v {
-			if m.owner == gone {
-				v[j] = -v[j]
-			}
-		}
-		addRow(after, m.row, v)
+		addRow(after, m.row, m.amounts)
 	}
 	return after
 }
@@ -181,7 +156,7 @@ func (s *budgetStory) check() {
 	want, _ := s.packer.Infeasible(now, s.c.requests, s.c.rows)
 	if want.Reason != gang.InfeasibleAggregate {
 		for j := s.c.free.Cols() - 1; j >= 0; j-- {
-			if short := s.goldenBound(j, now); short.Reason != gang.NotProved {
+			if short := s.goldenBound(j); short.Reason != gang.NotProved {
 				want = short
 			}
 		}
@@ -192,7 +167,7 @@ func (s *budgetStory) check() {
 }
 
 // goldenBound is the bound of column j, for whole amounts.
-func (s *budgetStory) goldenBound(j int, now *vector.Matrix) gang.Infeasibility {
+func (s *budgetStory) goldenBound(j int) gang.Infeasibility {
 	needed, available := 0.0, 0.0
 	for _, x := range s.c.requests.Column(j) {
 		needed += max(x, 0)
@@ -200,7 +175,7 @@ func (s *budgetStory) goldenBound(j int, now *vector.Matrix) gang.Infeasibility 
 	eligible := func(row int) bool { return s.c.rows == nil || s.c.rows.Test(row) }
 	for row := range s.c.free.Rows() {
 		if eligible(row) {
-			available += max(min(s.c.free.At(row, j), now.At(row, j)), 0)
+			available += max(s.c.free.At(row, j), 0)
 		}
 	}
 	for owner := noOwner; owner < s.budgets.Limits.Rows(); owner++ {
@@ -248,12 +223,11 @@ func (s *budgetStory) permitted(set func(i int) bool) bool {
 	return true
 }
 
-// possible tries all permitted sets of the victims. Amounts taken are other pods, or with
-// back the victims that came back.
-func (s *budgetStory) possible(back bool) bool {
+// possible tries all permitted sets of the victims.
+func (s *budgetStory) possible() bool {
 	var victims []int
 	for i, m := range s.moves {
-		if m.owner >= 0 && !(back && s.cameBack(i)) {
+		if m.owner != noOwner {
 			victims = append(victims, i)
 		}
 	}
@@ -262,10 +236,8 @@ func (s *budgetStory) possible(back bool) bool {
 			k := slices.Index(victims, i)
 			return k >= 0 && set>>k&1 != 0
 		}
-		if s.permitted(chosen) && goldenPlaceable(s.now(func(i int) bool {
-			m := s.moves[i]
-			return chosen(i) || m.owner == noOwner || m.owner == gone && !(back && m.returned >= 0)
-		}), s.c.requests, s.c.rows) {
+		goes := func(i int) bool { return chosen(i) || s.moves[i].owner == noOwner }
+		if s.permitted(chosen) && goldenPlaceable(s.now(goes), s.c.requests, s.c.rows) {
 			return true
 		}
 	}
@@ -275,8 +247,7 @@ func (s *budgetStory) possible(back bool) bool {
 // checkAll compares the answer with all permitted sets.
 func (s *budgetStory) checkAll() {
 	s.t.Helper()
-	if why, infeasible := s.proof.Infeasible(); infeasible &&
-		(s.possible(false) || s.whole && s.possible(true)) { // a fraction that comes back leaves other bits
+	if why, infeasible := s.proof.Infeasible(); infeasible && s.possible() {
 		s.fail("rejects a gang that fits: %+v", why)
 	}
 }
@@ -355,13 +326,13 @@ func TestBudgetsFind(t *testing.T) {
 		s := &budgetStory{t: t, r: r, whole: true, scale: amountKinds[0].scale, c: budgetCase(r, 0), proof: new(gang.Proof)}
 		s.begin()
 		for range 1 + r.IntN(6) {
-			m := budgetMove{owner: r.IntN(s.budgets.Limits.Rows()), row: r.IntN(s.c.free.Rows()), amounts: s.vector(), returned: -1}
+			m := budgetMove{owner: r.IntN(s.budgets.Limits.Rows()), row: r.IntN(s.c.free.Rows()), amounts: s.vector()}
 			if err := m.apply(s.proof); err != nil {
 				t.Fatal(err)
 			}
 			s.moves = append(s.moves, m)
 		}
-		if !goldenPlaceable(s.proof.Matrix(), s.c.requests, s.c.rows) || s.possible(false) {
+		if !goldenPlaceable(s.proof.Matrix(), s.c.requests, s.c.rows) || s.possible() {
 			s.checkAll()
 			continue
 		}
@@ -402,8 +373,6 @@ func TestBudgets(t *testing.T) {
 		{"no owner, no limit", []float64{1, 0}, []float64{0}, false, []move{{noOwner, 0, 3}, {noOwner, 1, 4}}, 8, true},
 		{"no limit", []float64{1, 0}, []float64{inf}, false, []move{{0, 0, 3}, {0, 1, 4}}, 8, true},
 		{"what one row owes, no other pays", []float64{4, -4}, []float64{6}, false, []move{{0, 1, 8}}, 10, true},
-		{"taken from what was free", []float64{4, 0}, []float64{4}, false, []move{{gone, 0, 2}, {0, 1, 8}}, 6, false},
-		{"taken back is still a victim", []float64{4, 0}, []float64{4}, false, []move{{0, 1, 4}, {0, 0, 4}, {gone, 0, 4}}, 8, true},
 	} {
 		free, limits := matrixOf(1), matrixOf(1)
 		for _, x := range test.free {

@@ -15,13 +15,10 @@ import (
 //
 // It costs the victims on the rows in which set differs from the last one, with budgets those of
 // their owners too, and after a release all victims once. A choice can be rolled back. Choose
-// panics when set has another length than there are victims, and when anything is taken.
+// panics when set has another length than there are victims.
 func (p *Proof) Choose(set *vector.Mask) {
 	v := &p.victims
-	switch {
-	case v.taken > 0:
-		panic("gang: a set of victims where amounts are taken")
-	case set.Len() != len(v.rows):
+	if set.Len() != len(v.rows) {
 		panic("gang: mask lengths differ")
 	}
 	free := p.overlay.Matrix()
@@ -100,7 +97,6 @@ type released struct {
 	amounts      []float64 // cols for each
 	cols         int
 	gone         []uint64 // those that are chosen
-	taken        int      // how often amounts were taken
 
 	// The journal has a word of gone as it was, once between two marks.
 	stage  uint64
@@ -121,12 +117,8 @@ func (v *released) start(cols int) {
 	v.rollback(releasedMark{})
 }
 
-// add adds a victim, which is gone. After amounts were taken nobody can choose, so that a Proof
-// that follows a cluster for days keeps no list of all that ever left it.
+// add adds a victim, which is gone.
 func (v *released) add(owner, row int, amounts vector.ResourceVector) {
-	if v.taken > 0 {
-		return
-	}
 	i := len(v.rows)
 	v.rows, v.owners = append(v.rows, int32(row)), append(v.owners, int32(owner))
 	v.amounts = append(v.amounts, amounts...)
@@ -167,11 +159,11 @@ func (v *released) save(w int) {
 }
 
 // releasedMark is a point in the history of released.
-type releasedMark struct{ victims, words, taken int }
+type releasedMark struct{ victims, words int }
 
 func (v *released) mark() releasedMark {
 	v.stage++ // a word that changes again is journalled again
-	return releasedMark{len(v.rows), len(v.words), v.taken}
+	return releasedMark{len(v.rows), len(v.words)}
 }
 
 func (v *released) rollback(mark releasedMark) {
@@ -186,7 +178,6 @@ func (v *released) rollback(mark releasedMark) {
 	if v.gone, v.saved = v.gone[:wordsFor(n)], v.saved[:wordsFor(n)]; n%kernel.Block != 0 {
 		v.gone[n/kernel.Block] &= 1<<(n%kernel.Block) - 1 // the others come after mark
 	}
-	v.taken = mark.taken
 }
 
 // groups are indices by their keys, those of one key in order.

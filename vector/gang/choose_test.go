@@ -68,7 +68,7 @@ func (s *chooseStory) act() {
 }
 
 func (s *chooseStory) release() {
-	m := budgetMove{owner: s.r.IntN(s.budgets.Limits.Rows()+1) - 1, row: s.r.IntN(s.c.free.Rows()), amounts: s.vector(), returned: -1}
+	m := budgetMove{owner: s.r.IntN(s.budgets.Limits.Rows()+1) - 1, row: s.r.IntN(s.c.free.Rows()), amounts: s.vector()}
 	if m.apply(s.proof) == nil {
 		s.moves, s.gone = append(s.moves, m), append(s.gone, true)
 	}
@@ -192,14 +192,6 @@ func TestChoose(t *testing.T) {
 	wantMatrix(t, "all rolled back", p.Matrix(), [][]float64{{2}, {0}})
 
 	wantPanic(t, "gang: mask lengths differ", func() { p.Choose(vector.NewMask(1)) })
-	if err := p.Take(0, vec{1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Release(0, vec{1}); err != nil {
-		t.Fatal(err)
-	}
-	wantPanic(t, "gang: a set of victims where amounts are taken", func() { p.Choose(vector.NewMask(1)) })
-	p.Rollback(gang.Mark{})
 	if err := p.Release(1, vec{5}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,20 +4,19 @@ import (
 	"math"
 	"slices"
 
-	"github.com/resvec/resvec/internal/decimal"
 	"github.com/resvec/resvec/vector"
 )
 
-// Proof keeps the answer of [Packer.Infeasible] up to date while amounts are
-// released and taken. It is what an eviction loop asks before it simulates: it
-// releases one victim, asks, releases the next.
+// Proof keeps the answer of [Packer.Infeasible] up to date while amounts are released. It is
+// what an eviction loop asks before it simulates: it releases one victim, asks, releases the
+// next.
 //
 // A Proof has a private copy of the free amounts. Changes are journalled as in an
 // [vector.Overlay], so [Proof.Rollback] goes back to any earlier point, to the bit.
 //
 // A change costs the columns of one row. A question looks at the conditions in order up
 // to the first that fails, and brings that one up to date with the rows that have changed
-// since. Conditions that hold are skipped until something is taken. So a change and a
+// since. Conditions that hold are skipped until a victim comes back. So a change and a
 // question cost at most the columns times the conditions, and mostly the columns of one.
 // Counting a condition for the first time costs a pass over the rows, as does a condition
 // that lags far behind.
@@ -93,7 +92,7 @@ func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 		p.selected = p.mask.Words()
 	}
 	p.overlay.Reset(free)
-	p.start.CopyFrom(free) // Take allows as much below zero as there was
+	p.start.CopyFrom(free)
 	p.began = p.overlay.Matrix().Version()
 	p.gang.take(requests)
 	p.spread.on = false
@@ -163,50 +162,6 @@ func (p *Proof) release(owner, row int, amounts vector.ResourceVector) error {
 	return nil
 }
 
-// Take takes amounts, padded with zeros, from what is free on a row: a victim comes back,
-// or another pod is placed there. It has the errors of Release. To take more
-// than is free is an [*vector.AmountError] without a Cause. What was released can always be taken back, also
-// where the free amount was negative before.
-func (p *Proof) Take(row int, amounts vector.ResourceVector) error {
-	m := p.overlay.Matrix()
-	if err := checkVictim(m, row, amounts); err != nil {
-		return err
-	}
-	for j, x := range amounts {
-		there := at(m, row, j) - min(at(&p.start, row, j), 0)
-		if exceeds(x, there) {
-			return tooMuch(m, row, j, x, there)
-		}
-	}
-	p.first = 0 // a condition that held may fail now
-	if err := p.overlay.SubFromRow(row, amounts); err != nil {
-		return err
-	}
-	p.victims.taken++
-	p.within.shrank(p, row)
-	if p.budget.on {
-		p.budget.moved(amounts)
-	}
-	return nil
-}
-
-// tooMuch says that x is more than what is there.
-func tooMuch(m *vector.Matrix, row, j int, x, there float64) error {
-	return refusal(m, row, j, x, "is more than the "+decimal.Format(there)+" there", nil)
-}
-
-// exceeds reports whether x is more than what is there. Fractions were rounded
-// before, so theirs may be more by a hair.
-func exceeds(x, there float64) bool {
-	if !(x > there) || x == 0 {
-		return false
-	}
-	if x == math.Trunc(x) && there == math.Trunc(there) {
-		return true
-	}
-	return x-there > x*0x1p-30
-}
-
 // Mark is a point in the history of a [Proof] to roll back to. Marks nest.
 type Mark struct {
 	overlay vector.Mark
@@ -261,7 +216,7 @@ func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
 func (p *Proof) holds(c int) bool {
 	k, c, aboutBudget := p.condition(c)
 	if aboutBudget {
-		return p.bounds.needed[c] == 0 || p.budgetHolds(c, k)
+		return p.bounds.needed[c] == 0 || p.budgetHolds(c)
 	}
 	if !k.asked { // many conditions are asked once: don't keep anything for them
 		k.asked = true
@@ -316,21 +271,21 @@ func (p *Proof) columnHolds(j int, k *known) bool {
 		}
 	}
 	if all {
-		s.take(len(column), p.selected, p.bounds.needed[j], func(r int) float64 { return positive(column[r]) })
+		s.take(column, p.selected, p.bounds.needed[j])
 	}
 	k.kept, k.upTo = !s.surplus.infinite, p.overlay.Matrix().Version()
 	return s.unlimited > 0 || !s.surplus.negative()
 }
 
-// take sums up what amount returns for the selected rows. It keeps what each row has, to
-// take it away when the row changes.
-func (s *columnSum) take(rows int, selected []uint64, needed float64, amount func(r int) float64) {
-	s.amounts = resized(s.amounts, rows)
+// take sums up the selected rows of a column. It keeps what each row has, to take it away when
+// the row changes.
+func (s *columnSum) take(column []float64, selected []uint64, needed float64) {
+	s.amounts = resized(s.amounts, len(column))
 	clear(s.amounts)
 	s.surplus.n, s.surplus.infinite, s.unlimited = 0, false, 0
 	s.surplus.add(-needed)
-	eachRow(selected, rows, func(r int) bool {
-		s.set(r, amount(r))
+	eachRow(selected, len(column), func(r int) bool {
+		s.set(r, positive(column[r]))
 		return true
 	})
 }

@@ -18,7 +18,6 @@ type proofStory struct {
 	t     testing.TB
 	r     *rand.Rand
 	c     packCase
-	whole bool // what may be taken is known to the last unit
 	scale func(r *rand.Rand, x float64) float64
 
 	proof  *gang.Proof
@@ -85,50 +84,32 @@ func (s *proofStory) step() {
 	case k < 3:
 		s.past = append(s.past, pastPoint{s.proof.Mark(), s.copied()})
 		s.steps = append(s.steps, "mark")
-	case k < 5:
+	case k < 7:
 		at := s.r.IntN(len(s.past))
 		to := s.past[at]
 		s.past = s.past[:at+1]
 		s.proof.Rollback(to.mark)
 		s.now.CopyFrom(to.free)
 		s.steps = append(s.steps, fmt.Sprintf("back to %d", at))
-	case k < 6 || rows == 0:
+	case k < 8 || rows == 0:
 		s.wrong()
 	default:
-		s.move(s.r.IntN(rows), k < 14)
+		s.release(s.r.IntN(rows))
 	}
 }
 
-// move releases or takes amounts.
-func (s *proofStory) move(row int, release bool) {
+// release releases a victim.
+func (s *proofStory) release(row int) {
 	v := make(vec, s.r.IntN(s.now.Cols()+1))
 	for j := range v {
 		if v[j] = math.Abs(s.scale(s.r, float64(s.r.IntN(4)))); !(v[j] <= math.MaxFloat64) {
 			v[j] = 0
 		}
 	}
-	s.steps = append(s.steps, fmt.Sprintf("%v %d %v", release, row, v))
-	if release {
-		if got, want := s.proof.Release(row, v), s.now.AddToRow(row, v); fmt.Sprint(got) != fmt.Sprint(want) {
-			s.fail("Release: %v, want %v", got, want)
-		}
-		return
+	s.steps = append(s.steps, fmt.Sprintf("%d %v", row, v))
+	if got, want := s.proof.Release(row, v), s.now.AddToRow(row, v); fmt.Sprint(got) != fmt.Sprint(want) {
+		s.fail("Release: %v, want %v", got, want)
 	}
-	possible := true
-	for j, x := range v {
-		possible = possible && (x == 0 || x <= s.now.At(row, j)-min(s.c.free.At(row, j), 0))
-	}
-	err := s.proof.Take(row, v)
-	if s.whole && (err == nil) != possible {
-		s.fail("Take(%d, %v): %v, possible %v", row, v, err, possible)
-	}
-	if err != nil {
-		return
-	}
-	for j := range v {
-		v[j] = -v[j]
-	}
-	addRow(s.now, row, v)
 }
 
 // wrong makes a call that has to fail.
@@ -141,12 +122,10 @@ func (s *proofStory) wrong() {
 		row = s.r.IntN(rows)
 		v[s.r.IntN(cols)] = []float64{-1, nan, inf, -inf, -tiny}[s.r.IntN(5)]
 	}
-	for _, call := range []func(int, vec) error{s.proof.Release, s.proof.Take} {
-		err := call(row, v)
-		var amount *vector.AmountError
-		if isAmount := errors.As(err, &amount); !isAmount && !errors.Is(err, vector.ErrShape) || isAmount && amount.Row != row {
-			s.fail("row %d, %v: %v", row, v, err)
-		}
+	err := s.proof.Release(row, v)
+	var amount *vector.AmountError
+	if isAmount := errors.As(err, &amount); !isAmount && !errors.Is(err, vector.ErrShape) || isAmount && amount.Row != row {
+		s.fail("row %d, %v: %v", row, v, err)
 	}
 	s.steps = append(s.steps, "wrong")
 }
@@ -192,19 +171,9 @@ func proofCase(r *rand.Rand, kind int) packCase {
 func runProof(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	r := testkit.Rand(seed)
 	kind := r.IntN(len(amountKinds))
-	s := &proofStory{
-		t: t, r: r, proof: proof, whole: amountKinds[kind].name == "whole", scale: amountKinds[kind].scale,
-		c: proofCase(r, kind),
-	}
+	s := &proofStory{t: t, r: r, proof: proof, scale: amountKinds[kind].scale, c: proofCase(r, kind)}
 	if seed%2 == 1 {
 		s.c.spread = someSpread(r, s.c.free.Rows())
-	}
-	if s.whole {
-		for j := range s.c.free.Cols() {
-			for _, x := range s.c.free.Column(j) {
-				s.whole = s.whole && x == math.Trunc(x)
-			}
-		}
 	}
 	s.begin()
 	s.check()
@@ -240,8 +209,8 @@ func FuzzProof(f *testing.F) {
 	})
 }
 
-// TestProofMany releases until a gang of many shapes fits, one condition after the
-// other, and takes everything back.
+// TestProofMany releases until a gang of many shapes fits, one condition after the other, and
+// takes one victim after the other back.
 func TestProofMany(t *testing.T) {
 	for _, members := range []int{40, 64} {
 		c := manyKinds(members)
@@ -257,56 +226,19 @@ func TestProofMany(t *testing.T) {
 			}
 		}
 		var v vec
+		var marks []gang.Mark
 		for i, row := range c.victims.Rows {
 			check(i)
+			marks = append(marks, p.Mark())
 			v = c.victims.Amounts.Row(v, i)
 			if err := p.Release(int(row), v); err != nil {
 				t.Fatal(err)
 			}
 		}
 		check(members)
-		for i, row := range c.victims.Rows {
-			if err := p.Take(int(row), c.victims.Amounts.Row(v, i)); err != nil {
-				t.Fatal(err)
-			}
-			check(members - i - 1)
-		}
-		p.Rollback(gang.Mark{})
-		check(0)
-	}
-}
-
-// TestProofTake: what was released can be taken back, where more was used than there is,
-// too. Nothing else can be taken that is not there.
-func TestProofTake(t *testing.T) {
-	schema := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu", Integral: true}})
-	free := vector.NewMatrix(schema, 2, 2)
-	free.SetRow(0, vec{1.5, 1})
-	free.SetRow(1, vec{-2, -3})
-	var p gang.Proof
-	p.Reset(free, vector.NewMatrix(schema, 1, 2), nil)
-	for _, test := range []struct {
-		row    int
-		amount vec
-		want   string
-	}{
-		{0, vec{1.5, 2}, "row 0: gpu: amount 2 is more than the 1 there"},
-		{1, vec{0, 1}, "row 1: gpu: amount 1 is more than the 0 there"},
-	} {
-		err := p.Take(test.row, test.amount)
-		if err == nil || err.Error() != test.want || errors.Is(err, vector.ErrShape) || errors.Is(err, vector.ErrNotRepresentable) {
-			t.Errorf("%v, want %s", err, test.want)
-		}
-	}
-	wantMatrix(t, "after errors", p.Matrix(), contents(free))
-	for _, v := range []vec{{0.7}, {0.1, 2}, {9.2, 5}} {
-		if err := p.Release(1, v); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, v := range []vec{{0.7}, {9.2, 5}, {0.1, 2}} {
-		if err := p.Take(1, v); err != nil {
-			t.Error(err)
+		for i := members - 1; i >= 0; i-- {
+			p.Rollback(marks[i])
+			check(i)
 		}
 	}
 }
@@ -363,9 +295,8 @@ func TestProofAllocations(t *testing.T) {
 				_ = p.Release(int(row), amounts[i])
 				p.Infeasible()
 			}
-			_ = p.Take(0, amounts[0])
 			mark := p.Mark()
-			_ = p.Take(1, amounts[0])
+			_ = p.Release(1, amounts[0])
 			p.Infeasible()
 			p.Rollback(mark)
 			p.Infeasible()

@@ -140,7 +140,7 @@ func (s *exactSum) value() float64 {
 
 // plus returns the value of the sum and x.
 func (s *exactSum) plus(x float64) float64 {
-	if s.n == 1 { // whole amounts need no copy of the list
+	if s.n == 1 && !s.infinite { // whole amounts need no copy of the list
 		if sum := s.parts[0] + x; exactly(s.parts[0], x, sum) {
 			return sum
 		}

@@ -11,8 +11,8 @@ import (
 // the sets of domains provably fits in none. Call it after [Proof.Reset], which ends it. It
 // panics when p has changed since Reset. Domains are kept until then, and must not change.
 //
-// A change then costs the columns of its row for each set that has the row. What is taken or
-// rolled back costs the rows of these sets once more, when the next question comes to them.
+// A change then costs the columns of its row for each set that has the row. What is rolled back
+// costs the rows of these sets once more, when the next question comes to them.
 func (p *Proof) Within(domains *Domains) {
 	free := p.overlay.Matrix()
 	if free.Version() != p.began {
@@ -125,17 +125,9 @@ func (w *within) move(d int) {
 // release adds what a victim releases to the free amounts of p.
 func (w *within) release(p *Proof, row int, amounts vector.ResourceVector) error {
 	w.begin(p)
-	for _, d := range w.sets.of(row) {
-		// After amounts were taken, what the row had at the start can come back.
-		if j := w.columns[d]; w.budgeted(p, int(d)) && at(p.overlay.Matrix(), row, int(j)) < at(&p.start, row, int(j)) {
-			w.forget(int(d))
-		}
-	}
-	w.progress.leaving(row)
-	if err := p.overlay.AddToRow(row, amounts); err != nil {
+	if err := w.progress.release(&p.overlay, row, amounts); err != nil {
 		return err
 	}
-	w.progress.grew(row)
 	for _, d := range w.sets.of(row) {
 		w.move(int(d))
 	}
@@ -335,10 +327,10 @@ func (w *within) sum(p *Proof, d, j int) {
 	s, b := &w.progress.surplus[d], &p.budget
 	s.n, s.infinite = 0, false
 	s.add(-p.bounds.needed[j])
-	start, now := p.start.Column(j), p.overlay.Matrix().Column(j)
+	start := p.start.Column(j)
 	for _, r := range w.sets.rowsOf(d) {
 		if w.sets.eligible(int(r)) {
-			s.add(positive(min(start[r], now[r])))
+			s.add(positive(start[r]))
 		}
 	}
 	for i := w.first[d]; i >= 0; i = w.next[int(i)-b.owners-2] {
