@@ -66,9 +66,9 @@ func Example_topology() {
 	}
 	fmt.Println(placement.Placement)
 
-	placement, err = new(gang.Packer).PlaceTopology(placement, free, nil, topology, gang.TopologyRequest{
+	placement, err = new(gang.Packer).PlaceTopology(placement, free, gang.TopologyRequest{
 		Count: 8, Request: request, Required: "example.com/rack",
-	})
+	}, nil, topology)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -103,15 +103,15 @@ func nodesChange(topology *gang.Topology, nodes []*corev1.Node) error {
 	node, row := nodes[2], 2
 	node.Labels["example.com/rack"] = "r1"
 
-	missing, err := vectormap.SetTopology(topology, row, node) // a new node or new labels
-	if err != nil || missing != "" {
-		return fmt.Errorf("%s: %w", missing, err)
+	missing := vectormap.SetTopology(topology, row, node) // a new node or new labels
+	if missing != "" {
+		return fmt.Errorf("no label %s", missing)
 	}
-	moved, err := topology.RemoveRow(row) // as vector.Matrix.RemoveRow does
+	moved := topology.RemoveRow(row) // as vector.Matrix.RemoveRow does
 	if moved != 5 {
 		return fmt.Errorf("row %d moved", moved)
 	}
-	return err
+	return nil
 }
 
 func placeNear(free *vector.Matrix, rows *vector.Mask, topology *gang.Topology, request vector.ResourceVector) (placement gang.TopologyPlacement, err error) {
@@ -119,10 +119,10 @@ func placeNear(free *vector.Matrix, rows *vector.Mask, topology *gang.Topology, 
 	bind := func(rows []int32) { pods = rows }
 
 	var packer gang.Packer // one per worker
-	placement, err = packer.PlaceTopology(placement, free, rows, topology, gang.TopologyRequest{
+	placement, err = packer.PlaceTopology(placement, free, gang.TopologyRequest{
 		Count: 8, Request: request, // eight pods that are alike
 		Preferred: "example.com/rack",
-	})
+	}, rows, topology)
 	if placement.Fits {
 		bind(placement.Placement) // the row of each pod
 	}
@@ -143,7 +143,7 @@ func refuse(topology *gang.Topology, placement gang.TopologyPlacement, report fu
 func makeRoom(placement gang.TopologyPlacement, overlay *vector.Overlay, rows *vector.Mask, topology *gang.Topology, request gang.TopologyRequest, victims iter.Seq2[int, vector.ResourceVector]) ([]int32, error) {
 	var packer gang.Packer
 	request.Reprieve = true // victims that the gang does not need stay
-	placement, err := packer.FilterTopology(placement, overlay, rows, topology, request, victims)
+	placement, err := packer.FilterTopology(placement, overlay, request, rows, topology, victims)
 	evict := placement.Victims // their indices; placement.Fits is false if all are not enough
 	return evict, err
 }

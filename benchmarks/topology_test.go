@@ -47,7 +47,7 @@ func BenchmarkTopologyRatio(b *testing.B) {
 					request.Request = c.request
 					place := func() {
 						var err error
-						if found, err = p.PlaceTopology(found, c.free, nil, c.topology, request); err != nil {
+						if found, err = p.PlaceTopology(found, c.free, request, nil, c.topology); err != nil {
 							panic(err)
 						}
 					}
@@ -92,7 +92,7 @@ func BenchmarkTopologyRefused(b *testing.B) {
 				request.Request, request.Count = c.request, count
 				for range gangs {
 					var err error
-					if found, err = p.PlaceTopology(found, c.free, nil, c.topology, request); err != nil {
+					if found, err = p.PlaceTopology(found, c.free, request, nil, c.topology); err != nil {
 						panic(err)
 					}
 					if found.Fits != (count == work.request.Count) {

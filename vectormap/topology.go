@@ -16,11 +16,7 @@ func NewTopology(levels []string, nodes []*corev1.Node) (t *gang.Topology, notes
 		return nil, nil, err
 	}
 	for row, node := range nodes {
-		missing, err := SetTopology(t, row, node)
-		if err != nil {
-			return nil, nil, err
-		}
-		if missing != "" {
+		if missing := SetTopology(t, row, node); missing != "" {
 			notes = append(notes, Remark{node.Name, "no label " + missing + ", in no domain"})
 		}
 	}
@@ -29,17 +25,23 @@ func NewTopology(levels []string, nodes []*corev1.Node) (t *gang.Topology, notes
 
 // SetTopology puts a row of t into the domains that the labels of its node say: for a
 // node that comes, or whose labels have changed. The levels of t are label keys. missing
-// is the first label that the node does not have; then the row is in no domain. The error
-// is [gang.Topology.Set]'s. For a node that goes, remove its row with
-// [gang.Topology.RemoveRow] as from the other tables.
-func SetTopology(t *gang.Topology, row int, node *corev1.Node) (missing string, err error) {
+// is the first label that the node does not have; then the row is in no domain. row may be one
+// more than the last, and otherwise panics when out of range. For a node that goes, remove its
+// row with [gang.Topology.RemoveRow] as from the other tables.
+func SetTopology(t *gang.Topology, row int, node *corev1.Node) (missing string) {
+	levels := t.Levels()
+	if row < 0 || row > t.Rows() || len(levels) == 0 {
+		panic("vectormap: row out of range")
+	}
 	var values []string
-	for _, key := range t.Levels() {
+	for _, key := range levels {
 		value, ok := node.Labels[key]
 		if !ok {
-			return key, t.Unset(row)
+			t.Unset(row)
+			return key
 		}
 		values = append(values, value)
 	}
-	return "", t.Set(row, node.Name, values...)
+	_ = t.Set(row, node.Name, values...) // a value for each level
+	return ""
 }

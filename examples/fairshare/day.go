@@ -123,7 +123,7 @@ func (c *cluster) reclaim(leaf int, j *job) (placement []int32, evicted []*job, 
 			}
 		}
 	})
-	if !answer.Feasible || err != nil {
+	if err != nil || answer.Prefix < 0 {
 		refusal, n := c.claim.Refused()
 		c.claim.Drop()
 		switch {

@@ -103,7 +103,7 @@ func (r *round) reclaim(leaf int, job fairshare.Job, p *pod) (found bool, err er
 			}
 		}
 	})
-	if !answer.Feasible || err != nil {
+	if err != nil || answer.Prefix < 0 {
 		r.claim.Drop()
 		return false, err
 	}

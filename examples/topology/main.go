@@ -111,7 +111,7 @@ func place() ([]answer, error) {
 	var answers []answer
 	for _, work := range gangs {
 		work.request.Request = vector.ResourceVector{1}
-		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, work.request)
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, work.request, nil, topology)
 		if err != nil {
 			return nil, err
 		}

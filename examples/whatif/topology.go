@@ -138,7 +138,7 @@ func (r *report) place(g *gangOfPods, top *gang.Topology, o *topologyOptions) (s
 	}
 	request.Required, request.Preferred = o.required, o.preferred
 	var packer gang.Packer
-	found, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, rows, top, request)
+	found, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, request, rows, top)
 	switch {
 	case err != nil:
 		return "", err

@@ -84,9 +84,7 @@ func TestFilterLimits(t *testing.T) {
 			domains = someDomains(r, c.free.Rows())
 		}
 		p := all[r.IntN(len(all))]
-		if err := p.Limit(b); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(p.Limit(b))
 		fail := func(format string, args ...any) {
 			t.Helper()
 			t.Fatalf("seed %d: "+format+"\ndomains %v\nfree %v\nrequests %v\nrows %v\nvictims %v of %v\nbudgets %v %+v", append(append([]any{seed}, args...),
@@ -138,7 +136,7 @@ func TestFilterLimits(t *testing.T) {
 				}
 			}
 		}
-		if (got.Infeasible.Reason != gang.NotProved) != (got.LowerBound == n+1) && len(masks) > 0 || got.Feasible != (got.Prefix >= 0) || got.Prefix > n {
+		if (got.Infeasible.Reason != gang.NotProved) != (got.LowerBound == n+1) && len(masks) > 0 || got.Prefix > n {
 			fail("inconsistent %+v", got)
 		}
 		if got.LowerBound == n+1 {
@@ -177,7 +175,7 @@ func TestFilterLimits(t *testing.T) {
 			}
 		}
 		goes := goldenGoing(b, c.victims, set)
-		if got.Feasible {
+		if got.Prefix >= 0 {
 			feasible++
 			chosen := func(i int) bool { return slices.Contains(got.Victims, int32(i)) }
 			var want []int32
@@ -211,9 +209,7 @@ func TestFilterLimits(t *testing.T) {
 				fail("%+v, want prefix %d", got, least)
 			}
 		}
-		if err := p.Limit(gang.Budgets{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(p.Limit(gang.Budgets{}))
 	}
 	t.Logf("%d proved, %d feasible, %d of them after the lower bound", proved, feasible, later)
 	if proved == 0 || feasible == 0 || later == 0 {
@@ -238,9 +234,7 @@ func TestPackerLimit(t *testing.T) {
 		{"the last may pass", gang.Budgets{Limits: limits, LastMayPass: true, Owners: []int32{0, 0, 0, 1}}, "4 of [0 1 2 3] from 4, not proved"},
 		{"no owner", gang.Budgets{Limits: limits, Owners: []int32{0, 0, -1}}, "4 of [0 1 2 3] from 4, not proved"},
 	} {
-		if err := p.Limit(test.b); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(p.Limit(test.b))
 		s, err := p.Filter(nil, vector.NewOverlay(free), requests, nil, victims.all())
 		if got := fmt.Sprintf("%d of %v from %d, %v", s.Prefix, s.Victims, s.LowerBound, s.Infeasible.Reason); err != nil || got != test.want {
 			t.Errorf("%s: %s, %v, want %s", test.name, got, err, test.want)
@@ -266,17 +260,12 @@ func TestPackerLimit(t *testing.T) {
 	if err == nil || err.Error() != "victim 1: no row 3 among 3: vector: shapes differ" {
 		t.Error(err)
 	}
-	top, err := gang.NewTopology("rack")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Limit(gang.Budgets{Limits: matrixOf(2, vec{1})}); err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(gang.NewTopology("rack"))
+	testkit.Check(p.Limit(gang.Budgets{Limits: matrixOf(2, vec{1})}))
 	const widths = "gang: matrices have different widths"
 	wantPanic(t, widths, func() { p.Filter(nil, vector.NewOverlay(free), requests, nil, nil) })
 	wantPanic(t, widths, func() {
-		p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, top, gang.TopologyRequest{Count: 1, Request: vec{1}}, nil)
+		p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), gang.TopologyRequest{Count: 1, Request: vec{1}}, nil, top, nil)
 	})
 }
 
@@ -290,21 +279,14 @@ func TestTopologyLimits(t *testing.T) {
 		r := testkit.Rand(seed)
 		rows := 1 + r.IntN(6)
 		free := vector.NewMatrix(none, rows, 1)
-		top, err := gang.NewTopology("rack")
-		if err != nil {
-			t.Fatal(err)
-		}
+		top := testkit.Must(gang.NewTopology("rack"))
 		rack := make([]int, rows)
 		for row := range rows {
 			free.SetRow(row, vec{float64(r.IntN(3))})
 			rack[row] = r.IntN(4) - 1
-			if err := top.Set(row, fmt.Sprint(row), fmt.Sprint(rack[row])); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(top.Set(row, fmt.Sprint(row), fmt.Sprint(rack[row])))
 			if rack[row] < 0 {
-				if err := top.Unset(row); err != nil {
-					t.Fatal(err)
-				}
+				top.Unset(row)
 			}
 		}
 		victims := victimList{Amounts: vector.NewMatrix(none, 0, 1)}
@@ -328,12 +310,10 @@ func TestTopologyLimits(t *testing.T) {
 			after := vector.NewOverlay(free)
 			for i, row := range victims.Rows {
 				if goes(i) {
-					if err := after.AddToRow(int(row), victims.Amounts.Row(nil, i)); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Check(after.AddToRow(int(row), victims.Amounts.Row(nil, i)))
 				}
 			}
-			answer, err := other.PlaceTopology(gang.TopologyPlacement{}, after.Matrix(), nil, top, request)
+			answer, err := other.PlaceTopology(gang.TopologyPlacement{}, after.Matrix(), request, nil, top)
 			return err == nil && answer.Fits
 		}
 		want := -1
@@ -342,12 +322,8 @@ func TestTopologyLimits(t *testing.T) {
 				want = n
 			}
 		}
-		if err := p.Limit(b); err != nil {
-			t.Fatal(err)
-		}
-		if got, err = p.FilterTopology(got, vector.NewOverlay(free), nil, top, request, victims.all()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(p.Limit(b))
+		got = testkit.Must(p.FilterTopology(got, vector.NewOverlay(free), request, nil, top, victims.all()))
 		gone := func(i int) bool { return slices.Contains(got.Victims, int32(i)) }
 		sound := true
 		for _, v := range got.Victims {
@@ -370,7 +346,7 @@ func TestTopologyLimits(t *testing.T) {
 }
 
 func TestLimitAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	c := manyRows(1, true)

@@ -77,9 +77,7 @@ func (s *budgetStory) begin() {
 
 func (s *budgetStory) restart(p *gang.Proof) {
 	p.Reset(s.c.free, s.c.requests, s.c.rows)
-	if err := p.Limit(s.budgets); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Check(p.Limit(s.budgets))
 }
 
 func (s *budgetStory) fail(format string, args ...any) {
@@ -302,7 +300,7 @@ func budgetCase(r *rand.Rand, kind int) packCase {
 func TestBudgetStories(t *testing.T) {
 	var proof gang.Proof
 	stories := uint64(testkit.Amount(t, 100, 600, 3000))
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		stories = 40
 	}
 	for seed := range stories {
@@ -327,9 +325,7 @@ func TestBudgetsFind(t *testing.T) {
 		s.begin()
 		for range 1 + r.IntN(6) {
 			m := budgetMove{owner: r.IntN(s.budgets.Limits.Rows()), row: r.IntN(s.c.free.Rows()), amounts: s.vector()}
-			if err := m.apply(s.proof); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(m.apply(s.proof))
 			s.moves = append(s.moves, m)
 		}
 		if !goldenPlaceable(s.proof.Matrix(), s.c.requests, s.c.rows) || s.possible() {
@@ -383,13 +379,9 @@ func TestBudgets(t *testing.T) {
 		}
 		var p gang.Proof
 		p.Reset(free, matrixOf(1, vec{4}, vec{4}), nil)
-		if err := p.Limit(gang.Budgets{Limits: limits, LastMayPass: test.pass}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(p.Limit(gang.Budgets{Limits: limits, LastMayPass: test.pass}))
 		for _, m := range test.victims {
-			if err := (budgetMove{owner: m.owner, row: m.row, amounts: vec{m.gpus}}).apply(&p); err != nil {
-				t.Fatal(test.name, err)
-			}
+			testkit.Check((budgetMove{owner: m.owner, row: m.row, amounts: vec{m.gpus}}).apply(&p))
 		}
 		why, infeasible := p.Infeasible()
 		want := gang.Infeasibility{Reason: gang.InfeasibleBudget, Member: -1, Needed: 8, Available: test.wants}
@@ -430,9 +422,7 @@ func TestBudgetErrors(t *testing.T) {
 	}
 	p.Reset(free, vector.NewMatrix(schema, 1, 2), nil)
 	limits.SetRow(2, vec{inf, 0})
-	if err := p.Limit(gang.Budgets{Limits: limits}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Limit(gang.Budgets{Limits: limits}))
 	for owner, want := range map[int]string{
 		-1:           "no owner -1 among 3: vector: shapes differ",
 		3:            "no owner 3 among 3: vector: shapes differ",
@@ -453,9 +443,7 @@ func TestBudgetsRefused(t *testing.T) {
 	free := matrixOf(1, vec{9}, vec{9})
 	p.Reset(free, matrixOf(1, vec{1}, vec{8}, vec{8}, vec{8}), nil)
 	p.Reset(free, matrixOf(1, vec{8}, vec{8}), nil)
-	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{0})}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Limit(gang.Budgets{Limits: matrixOf(1, vec{0})}))
 	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{nan})}); err == nil {
 		t.Fatal("NaN is a limit")
 	}
@@ -467,18 +455,12 @@ func TestBudgetsRefused(t *testing.T) {
 func TestBudgetPanics(t *testing.T) {
 	free, requests, limits := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1}), matrixOf(2, vec{1})
 	var p gang.Proof
-	if err := p.Limit(gang.Budgets{}); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(p.Limit(gang.Budgets{}))
 	p.Reset(free, requests, nil)
 	wantPanic(t, "gang: matrices have different widths", func() { _ = p.Limit(gang.Budgets{Limits: matrixOf(1)}) })
 	mark := p.Mark()
-	if err := p.Limit(gang.Budgets{Limits: limits}); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.ReleaseOf(0, 0, vec{1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Limit(gang.Budgets{Limits: limits}))
+	testkit.Check(p.ReleaseOf(0, 0, vec{1}))
 	wantPanic(t, "gang: budgets after a change", func() { _ = p.Limit(gang.Budgets{}) })
 	wantPanic(t, "gang: Limit before Reset", func() { _ = new(gang.Proof).Limit(gang.Budgets{Limits: limits}) })
 	p.Rollback(mark)
@@ -491,19 +473,15 @@ func TestBudgetRounding(t *testing.T) {
 	free, requests := matrixOf(1, vec{0.7}), matrixOf(1, vec{1}) // 0.7 + 0.3 is less than 1 by 2^-54
 	var p gang.Proof
 	p.Reset(free, requests, nil)
-	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{0.3})}); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.ReleaseOf(0, 0, vec{0.3}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Limit(gang.Budgets{Limits: matrixOf(1, vec{0.3})}))
+	testkit.Check(p.ReleaseOf(0, 0, vec{0.3}))
 	if why, infeasible := p.Infeasible(); infeasible || !goldenPlaceable(p.Matrix(), requests, nil) {
 		t.Errorf("rejected: %+v", why)
 	}
 }
 
 func TestBudgetAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	c := manyRows(1, true)

@@ -27,9 +27,7 @@ type choosePoint struct {
 func (s *chooseStory) start(p *gang.Proof) {
 	p.Reset(s.c.free, s.c.requests, s.c.rows)
 	if s.limited {
-		if err := p.Limit(s.budgets); err != nil {
-			s.t.Fatal(err)
-		}
+		testkit.Check(p.Limit(s.budgets))
 	}
 	if s.domains != nil {
 		p.Within(s.domains)
@@ -144,7 +142,7 @@ func runChoose(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 func TestChooseStories(t *testing.T) {
 	var proof gang.Proof
 	stories := uint64(testkit.Amount(t, 200, 1000, 5000))
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		stories = 40
 	}
 	for seed := range stories {
@@ -165,9 +163,7 @@ func TestChoose(t *testing.T) {
 	p.Reset(matrixOf(1, vec{2}, vec{0}), matrixOf(1, vec{4}, vec{4}), nil)
 	p.Choose(vector.NewMask(0))
 	for _, m := range []budgetMove{{row: 0, amounts: vec{2}}, {row: 1, amounts: vec{3}}, {row: 1, amounts: vec{1}}, {row: 1, amounts: vec{1}}} {
-		if err := p.Release(m.row, m.amounts); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(p.Release(m.row, m.amounts))
 	}
 	mark := p.Mark()
 	for _, test := range []struct {
@@ -192,15 +188,13 @@ func TestChoose(t *testing.T) {
 	wantMatrix(t, "all rolled back", p.Matrix(), [][]float64{{2}, {0}})
 
 	wantPanic(t, "gang: mask lengths differ", func() { p.Choose(vector.NewMask(1)) })
-	if err := p.Release(1, vec{5}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Release(1, vec{5}))
 	p.Choose(vector.NewMask(1))
 	wantMatrix(t, "none chosen", p.Matrix(), [][]float64{{2}, {0}})
 }
 
 func TestChooseAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	c := manyRows(1, true)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -16,13 +17,8 @@ func TestCounters(t *testing.T) {
 	fits.SetColumn(0, 0, []float64{4})
 	not.SetColumn(0, 0, []float64{5})
 	domains := &gang.Domains{Rows: []int32{0}, Offsets: vector.Offsets{0, 1}}
-	topology, err := gang.NewTopology("rack")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := topology.Set(0, "node", "rack"); err != nil {
-		t.Fatal(err)
-	}
+	topology := testkit.Must(gang.NewTopology("rack"))
+	testkit.Check(topology.Set(0, "node", "rack"))
 
 	var p gang.Packer
 	var proof gang.Proof
@@ -34,8 +30,8 @@ func TestCounters(t *testing.T) {
 		p.Filter(nil, vector.NewOverlay(free), requests, nil, nil)
 		p.FilterIn(nil, vector.NewOverlay(free), requests, nil, domains, nil)
 		request := gang.TopologyRequest{Count: 1, Request: requests.Row(nil, 0)}
-		p.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, request)
-		p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, topology, request, nil)
+		p.PlaceTopology(gang.TopologyPlacement{}, free, request, nil, topology)
+		p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), request, nil, topology, nil)
 		proof.Reset(free, requests, nil)
 		proof.Infeasible()
 	}

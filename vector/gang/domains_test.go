@@ -85,7 +85,7 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 	bound := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool { return first(after) >= 0 })
 	if bound < 0 {
 		all := released(c.free, c.victims, len(c.victims.Rows))
-		if got.Feasible || got.Prefix != -1 || got.LowerBound != len(c.victims.Rows)+1 || taken != len(c.victims.Rows) {
+		if got.Prefix != -1 || got.LowerBound != len(c.victims.Rows)+1 || taken != len(c.victims.Rows) {
 			fail("infeasible to the end: %+v", got)
 		}
 		checkNearest(fail, other, all, c.requests, masks, c.spread, got.Infeasible, got.Domain, true, -1)
@@ -104,14 +104,14 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 			fail("FilterIn: prefix %d, but %d is enough", want, want-1)
 		}
 	}
-	if got.Prefix != want || got.Feasible != (want >= 0) {
+	if got.Prefix != want {
 		fail("FilterIn: %+v, want prefix %d", got, want)
 	}
 	if last := max(got.Prefix, bound); (search != gang.SearchBisect || c.golden().exact()) &&
 		taken != last && !(want < 0 && search == gang.SearchLinear) {
 		fail("%d victims taken for %+v", taken, got)
 	}
-	if !got.Feasible {
+	if got.Prefix < 0 {
 		if got.Domain != -1 || len(got.Placement) != 0 {
 			fail("FilterIn: %+v", got)
 		}

@@ -10,19 +10,18 @@ import (
 
 // Scenario is the answer of [Packer.Filter].
 type Scenario struct {
-	// Feasible says that a placement was found, and Prefix how many victims
-	// have to go for it: victims 0 to Prefix-1. Prefix is -1 otherwise. Where it equals
-	// LowerBound no shorter prefix exists, as always when the members request the same, or
-	// all but a leader, unless [Packer.Limit] lets some stay or a leader has a Skew.
-	Feasible bool
-	Prefix   int
+	// Prefix is how many victims have to go for the placement that was found, victims 0 to
+	// Prefix-1; -1 without one. Where it equals LowerBound no shorter prefix exists, as always
+	// when the members request the same, or all but a leader, unless [Packer.Limit] lets some
+	// stay or a leader has a Skew.
+	Prefix int
 
 	// Victims are, with [Packer.Limit], the ones of the prefix that go, by index in ascending
 	// order; nil without. They are valid until p is asked again.
 	Victims []int32
 
-	// Placement is the row of each member, in the order of requests; empty when
-	// not feasible.
+	// Placement is the row of each member, in the order of requests; empty where none was
+	// found.
 	Placement []int32
 
 	// LowerBound is a proved bound: no prefix shorter than it lets the gang
@@ -97,19 +96,17 @@ func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix,
 		victims(s.yield)
 	}
 	answer, err := s.finish()
-	p.filters.note(answer.Feasible)
-	if err != nil {
-		return Scenario{}, err
-	}
-	if answer.Feasible {
-		answer.Placement = append(dst[:0], p.placement...)
-		if p.allowance.on {
-			answer.Victims = p.allowance.chosen(answer.Prefix, func(row int) bool {
-				return slices.Contains(p.sets.of(row), int32(answer.Domain))
-			})
-		}
-	} else {
+	found := err == nil && answer.Prefix >= 0
+	p.filters.note(found)
+	if !found {
 		answer.Placement = dst[:0]
+		return answer, err
+	}
+	answer.Placement = append(dst[:0], p.placement...)
+	if p.allowance.on {
+		answer.Victims = p.allowance.chosen(answer.Prefix, func(row int) bool {
+			return slices.Contains(p.sets.of(row), int32(answer.Domain))
+		})
 	}
 	return answer, nil
 }
@@ -267,9 +264,9 @@ func (s *search) finish() (Scenario, error) {
 		if s.failed >= 0 {
 			s.bisect()
 		}
-		return Scenario{Feasible: true, Prefix: s.found, LowerBound: s.lower, Domain: s.domain}, nil
+		return Scenario{Prefix: s.found, LowerBound: s.lower, Domain: s.domain}, nil
 	case s.fault != nil:
-		return Scenario{}, s.fault
+		return Scenario{Prefix: -1}, s.fault
 	case s.lower >= 0:
 		open := Scenario{Prefix: -1, LowerBound: s.lower}
 		if !p.sets.whole() {

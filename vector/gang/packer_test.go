@@ -369,14 +369,11 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 	if why, _ := p.Infeasible(all, c.requests, c.rows); got.Infeasible.Reason != gang.NotProved && fmt.Sprint(why) != fmt.Sprint(got.Infeasible) {
 		fail("%+v, want %+v", got.Infeasible, why)
 	}
-	if got.Feasible != (got.Prefix >= 0) {
-		fail("inconsistent %+v", got)
-	}
 	places := func(n int) bool {
 		_, ok := p.Place(nil, released(c.free, c.victims, n), c.requests, c.rows)
 		return ok
 	}
-	if got.Feasible {
+	if got.Prefix >= 0 {
 		after := released(c.free, c.victims, got.Prefix)
 		if !golden.fits(after, c.rows, got.Placement) {
 			fail("prefix %d: invalid placement %v", got.Prefix, got.Placement)
@@ -385,7 +382,7 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 			fail("prefix %d, but %d is enough", got.Prefix, got.Prefix-1)
 		}
 	}
-	if golden.exact() && (got.Prefix != least || got.Feasible && got.Prefix != got.LowerBound) {
+	if golden.exact() && (got.Prefix != least || got.Prefix >= 0 && got.Prefix != got.LowerBound) {
 		fail("members are counted: %+v, want prefix %d", got, least)
 	}
 	if linear {
@@ -494,7 +491,7 @@ func TestFilterAtScale(t *testing.T) {
 				for k, p := range packers(vec{100, 100, 100, 100, 100}) {
 					o := vector.NewOverlay(c.free)
 					got, err := p.Filter(nil, o, c.requests, c.rows, c.victims.all())
-					if err != nil || !got.Feasible {
+					if err != nil || got.Prefix < 0 {
 						t.Fatalf("%+v, %v", got, err)
 					}
 					after := released(c.free, c.victims, got.Prefix)
@@ -775,7 +772,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 		cursor, again := 123, 123
 		options := gang.Options{Total: total, BestFit: vector.TieRoundRobin(&cursor)}
 		got, err := gang.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
-		if err != nil || !got.Feasible {
+		if err != nil || got.Prefix < 0 {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		if got.Prefix > got.LowerBound+1 {
@@ -797,9 +794,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 // and stay.
 func TestFilterKeepsTheOverlay(t *testing.T) {
 	o := vector.NewOverlay(matrixOf(1, vec{1}, vec{0.1}))
-	if err := o.AddToRow(0, vec{1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(o.AddToRow(0, vec{1}))
 	victims := victimList{Rows: []int32{1, 0, 1}, Amounts: matrixOf(1, vec{0.2}, vec{1}, vec{9})}
 	var p gang.Packer
 	got, err := p.Filter(nil, o, matrixOf(1, vec{3}), nil, victims.all())
@@ -820,14 +815,9 @@ func TestVictimErrors(t *testing.T) {
 	for row, v := range start {
 		free.SetRow(row, v)
 	}
-	top, err := gang.NewTopology("rack")
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(gang.NewTopology("rack"))
 	for row := range start {
-		if err := top.Set(row, fmt.Sprint(row), "r"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(top.Set(row, fmt.Sprint(row), "r"))
 	}
 	var p gang.Packer
 	var proof gang.Proof
@@ -861,7 +851,7 @@ func TestVictimErrors(t *testing.T) {
 		{"Filter, a leader", "victim 1: ", filter(vec{9, 0}, vec{9, 9})},
 		{"Filter", "victim 1: ", filter(vec{9, 0}, vec{9, 9}, vec{9, 2})},
 		{"FilterTopology", "victim 1: ", func(row int, amounts vec) error {
-			_, err := p.FilterTopology(gang.TopologyPlacement{}, o, nil, top, gang.TopologyRequest{Count: 9, Request: vec{9, 9}}, victims(row, amounts))
+			_, err := p.FilterTopology(gang.TopologyPlacement{}, o, gang.TopologyRequest{Count: 9, Request: vec{9, 9}}, nil, top, victims(row, amounts))
 			return err
 		}},
 	}
@@ -978,22 +968,17 @@ func tenSets(rows int) *gang.Domains {
 
 // ask asks p every question about the gang of c, and returns the storage of the answers.
 func (c packCase) ask(t *testing.T, p *gang.Packer, dst []int32, o *vector.Overlay, sets *gang.Domains, victims iter.Seq2[int, vec]) []int32 {
-	got, err := p.Filter(dst, o, c.requests, c.rows, victims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(p.Filter(dst, o, c.requests, c.rows, victims))
 	dst, _ = p.Place(got.Placement, c.free, c.requests, c.rows)
 	p.Infeasible(c.free, c.requests, c.rows)
-	if got, err = p.FilterIn(dst, o, c.requests, c.rows, sets, victims); err != nil {
-		t.Fatal(err)
-	}
+	got = testkit.Must(p.FilterIn(dst, o, c.requests, c.rows, sets, victims))
 	dst, _ = p.PlaceIn(got.Placement, c.free, c.requests, c.rows, sets)
 	p.InfeasibleIn(c.free, c.requests, c.rows, sets)
 	return dst
 }
 
 func TestPackerAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, identical := range []bool{true, false} {
@@ -1029,7 +1014,7 @@ func TestPackersShareASnapshot(t *testing.T) {
 	}
 	workers.Wait()
 	for _, got := range answers {
-		if fmt.Sprint(got) != fmt.Sprint(answers[0]) || !got.Feasible {
+		if fmt.Sprint(got) != fmt.Sprint(answers[0]) || got.Prefix < 0 {
 			t.Errorf("%+v, want %+v", got, answers[0])
 		}
 	}

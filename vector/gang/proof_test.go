@@ -191,7 +191,7 @@ func runStories(t *testing.T, run func(t testing.TB, proof *gang.Proof, seed uin
 	testkit.EachImpl(t, func(t *testing.T) {
 		var proof gang.Proof
 		stories := uint64(300)
-		if raceEnabled || testing.Short() {
+		if testkit.RaceEnabled || testing.Short() {
 			stories = 40
 		}
 		for seed := range stories {
@@ -231,9 +231,7 @@ func TestProofMany(t *testing.T) {
 			check(i)
 			marks = append(marks, p.Mark())
 			v = c.victims.Amounts.Row(v, i)
-			if err := p.Release(int(row), v); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(p.Release(int(row), v))
 		}
 		check(members)
 		for i := members - 1; i >= 0; i-- {
@@ -279,7 +277,7 @@ func TestProofPanics(t *testing.T) {
 
 // TestProofAllocations: nothing allocates once the memory has grown.
 func TestProofAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, identical := range []bool{true, false} {

@@ -70,7 +70,7 @@ func TestRejectionsPanics(t *testing.T) {
 }
 
 func TestRejectionsAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	c := manyRows(1, true)

@@ -111,9 +111,7 @@ func someSpread(r *rand.Rand, rows int) gang.Spread {
 func setSpread(t testing.TB, s gang.Spread, packers ...*gang.Packer) {
 	t.Helper()
 	for _, p := range packers {
-		if err := p.Spread(s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(p.Spread(s))
 	}
 }
 
@@ -216,9 +214,7 @@ func TestSpread(t *testing.T) {
 		var proof gang.Proof
 		setSpread(t, test.spread, &p)
 		proof.Reset(free, test.requests, test.rows)
-		if err := proof.Spread(test.spread); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(proof.Spread(test.spread))
 		why, infeasible := p.Infeasible(free, test.requests, test.rows)
 		placement, ok := p.Place(nil, free, test.requests, test.rows)
 		if test.why != why || infeasible == ok || !slices.Equal(placement, test.placement) {
@@ -237,9 +233,7 @@ func TestSpreadErrors(t *testing.T) {
 	var proof gang.Proof
 	proof.Reset(free, requests, nil)
 	setSpread(t, gang.Spread{Most: 1}, &p)
-	if err := proof.Spread(gang.Spread{Most: 1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(proof.Spread(gang.Spread{Most: 1}))
 	shared := &gang.Domains{Rows: []int32{0, 1, 1}, Offsets: vector.Offsets{0, 2, 3}}
 	for want, s := range map[string]gang.Spread{
 		"gang: spread: at most -1 members in a set":    {Most: -1},
@@ -303,7 +297,7 @@ func TestSpreadPanics(t *testing.T) {
 // TestSpreadOfGreatRows: a great number in a list takes no memory for each row before it, and
 // rows behind the last set mean nothing.
 func TestSpreadOfGreatRows(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector has memory of its own")
 	}
 	var before, after runtime.MemStats
@@ -327,9 +321,7 @@ func TestSpreadAfterMark(t *testing.T) {
 		t.Error("impossible without a Spread")
 	}
 	mark := p.Mark()
-	if err := p.Spread(gang.Spread{Most: 1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Spread(gang.Spread{Most: 1}))
 	_ = p.Release(1, vec{1})
 	if why, infeasible := p.Infeasible(); infeasible {
 		t.Errorf("%+v, and each row has a member", why)
@@ -373,7 +365,7 @@ func TestSpreadInTurns(t *testing.T) {
 }
 
 func TestSpreadAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	for seed, identical := range []bool{true, false} {
@@ -392,9 +384,7 @@ func TestSpreadAllocations(t *testing.T) {
 			call := func() {
 				setSpread(t, s, p)
 				proof.Reset(c.free, c.requests, c.rows)
-				if err := proof.Spread(s); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Check(proof.Spread(s))
 				for i, row := range c.victims.Rows {
 					_ = proof.Release(int(row), amounts[i])
 					proof.Infeasible()

@@ -33,9 +33,7 @@ func (c *topologyCase) spreadOut(t testing.TB, r *rand.Rand) {
 	sets := rows
 	if c.apart = r.IntN(len(c.levels) + 1); c.apart < len(c.levels) {
 		var all gang.Domains
-		if err := c.topology(t).Domains(&all, c.levels[c.apart]); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(c.topology(t).Domains(&all, c.levels[c.apart]))
 		c.spread.Domains = &gang.Domains{Offsets: vector.Offsets{0}}
 		for set := 0; set+1 < len(all.Offsets); set++ {
 			if r.IntN(5) == 0 {
@@ -130,9 +128,7 @@ func TestTopologySpreadWorked(t *testing.T) {
 	top, free := workedTopology(t, []int{0, 1, 2, 3, 4, 5})
 	var blocks, racks gang.Domains
 	for level, d := range map[string]*gang.Domains{"block": &blocks, "rack": &racks} {
-		if err := top.Domains(d, level); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(top.Domains(d, level))
 	}
 	for _, test := range []struct {
 		spread  gang.Spread
@@ -154,10 +150,7 @@ func TestTopologySpreadWorked(t *testing.T) {
 		var p gang.Packer
 		setSpread(t, test.spread, &p)
 		test.request.Request = vec{1}
-		got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, test.request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(p.PlaceTopology(gang.TopologyPlacement{}, free, test.request, nil, top))
 		if got := described(top, got); got != test.want {
 			t.Errorf("%+v, %+v: %s, want %s", test.spread, test.request, got, test.want)
 		}
@@ -170,11 +163,11 @@ func TestTopologySpreadWorked(t *testing.T) {
 	} {
 		var p gang.Packer
 		setSpread(t, spread, &p)
-		_, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, gang.TopologyRequest{Count: 1, Request: vec{1}})
+		_, err := p.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{Count: 1, Request: vec{1}}, nil, top)
 		if err == nil || err.Error() != want || !errors.Is(err, vector.ErrShape) {
 			t.Errorf("%v, want %s", err, want)
 		}
-		_, err = p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, top, gang.TopologyRequest{Count: 1, Request: vec{1}}, nil)
+		_, err = p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), gang.TopologyRequest{Count: 1, Request: vec{1}}, nil, top, nil)
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -3,7 +3,6 @@ package gang
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ import (
 //
 // A Topology is made by [NewTopology]; the zero value has no levels and takes no rows.
 // It may be read concurrently while nobody writes. Its errors wrap [vector.ErrShape] and
-// change nothing.
+// change nothing. Methods panic where a row is out of range.
 type Topology struct {
 	levels  []string
 	domains []topologyDomain // the first is the whole
@@ -98,19 +97,13 @@ func (t *Topology) Level(name string) (level int, err error) {
 // Set puts a row into the domain with one value per level, from coarse to fine. name
 // is the row's own, such as the node's: among rows of one domain that are equally good
 // the order of their names decides. row may be one more than the last. It is an error
-// when the row is unknown or values are too many or too few.
+// when values are too many or too few.
 func (t *Topology) Set(row int, name string, values ...string) error {
-	switch {
-	case row < 0 || row > len(t.names) || row >= math.MaxInt32:
-		return topologyError("row %d is unknown: there are %d", row, len(t.names))
-	case len(t.levels) == 0:
-		return topologyError("no levels: make it with NewTopology")
-	case len(values) != len(t.levels):
+	if len(values) != len(t.levels) {
 		return topologyError("row %d: %d values for the levels %s", row, len(values), strings.Join(t.levels, ", "))
 	}
-	if row == len(t.names) {
-		t.appendRow()
-	} else if t.names[row] == name && t.has(row, values) {
+	t.appendRow(row)
+	if t.names[row] == name && t.has(row, values) {
 		return nil
 	}
 	t.leave(row)
@@ -124,11 +117,21 @@ func (t *Topology) Set(row int, name string, values ...string) error {
 	return nil
 }
 
-// appendRow adds a row that is in no domain.
-func (t *Topology) appendRow() {
-	t.names = append(t.names, "")
-	for l := range t.at {
-		t.at[l] = append(t.at[l], 0)
+// appendRow adds a row that is in no domain, if it is the one after the last.
+func (t *Topology) appendRow(row int) {
+	if len(t.levels) > 0 && row == len(t.names) {
+		t.names = append(t.names, "")
+		for l := range t.at {
+			t.at[l] = append(t.at[l], 0)
+		}
+	}
+	t.checkRow(row)
+}
+
+// checkRow panics unless t has a row.
+func (t *Topology) checkRow(row int) {
+	if uint(row) >= uint(len(t.names)) {
+		panic("gang: row out of range")
 	}
 }
 
@@ -144,31 +147,19 @@ func (t *Topology) has(row int, values []string) bool {
 }
 
 // Unset takes a row out of its domains: it is in none, like a node without one of the
-// labels. row may be one more than the last. It is an error when the row is unknown.
-func (t *Topology) Unset(row int) error {
-	switch {
-	case row < 0 || row > len(t.names) || row >= math.MaxInt32:
-		return topologyError("row %d is unknown: there are %d", row, len(t.names))
-	case len(t.levels) == 0:
-		return topologyError("no levels: make it with NewTopology")
-	case row == len(t.names):
-		t.appendRow()
-	default:
-		t.leave(row)
-	}
-	return nil
+// labels. row may be one more than the last.
+func (t *Topology) Unset(row int) {
+	t.appendRow(row)
+	t.leave(row)
 }
 
 // RemoveRow removes a row. As in [vector.Matrix.RemoveRow] the last row takes its place, and
-// its former index is returned; -1 when it was the last one itself. It is an error when
-// there is no such row.
-func (t *Topology) RemoveRow(row int) (moved int, err error) {
-	if uint(row) >= uint(len(t.names)) {
-		return -1, topologyError("row %d is unknown: there are %d", row, len(t.names))
-	}
+// its former index is returned; -1 when it was the last one itself.
+func (t *Topology) RemoveRow(row int) (moved int) {
+	t.checkRow(row)
 	t.leave(row)
-	last, moved := len(t.names)-1, -1
-	if row != last {
+	last := len(t.names) - 1
+	if moved = -1; row != last {
 		moved = last
 		finest := t.at[len(t.at)-1] // its domain knows the row by its index, the coarser ones don't
 		d := finest[last]
@@ -188,7 +179,7 @@ func (t *Topology) RemoveRow(row int) (moved int, err error) {
 	for l := range t.at {
 		t.at[l] = t.at[l][:last]
 	}
-	return moved, nil
+	return moved
 }
 
 // leave takes a row out of its domains, and removes the ones that it leaves empty: in a
@@ -262,14 +253,12 @@ func (t *Topology) removeRow(d int32, row int) {
 
 // Domain returns the domain of a level that a row is in, as a number to compare and to
 // pass to [Topology.Path], which is the same until the domain has no row any more. It
-// is -1 for a row that is in no domain. It panics when row or level is out of range.
+// is -1 for a row that is in no domain. It panics when level is out of range.
 func (t *Topology) Domain(row, level int) int {
 	if uint(level) >= uint(len(t.at)) {
 		panic("gang: level out of range")
 	}
-	if uint(row) >= uint(len(t.names)) {
-		panic("gang: row out of range")
-	}
+	t.checkRow(row)
 	if d := t.at[level][row]; d != 0 {
 		return int(d)
 	}

@@ -54,9 +54,9 @@ func ExamplePacker_PlaceTopology_required() {
 	topology, free := exampleCluster()
 	var packer gang.Packer
 	for _, pods := range []int{5, 8} {
-		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{
 			Count: pods, Request: vector.ResourceVector{1}, Required: "rack",
-		})
+		}, nil, topology)
 		printPlacement(topology, placement, err)
 	}
 	// Output:
@@ -69,9 +69,9 @@ func ExamplePacker_PlaceTopology_preferred() {
 	topology, free := exampleCluster()
 	var packer gang.Packer
 	for _, pods := range []int{7, 8, 12} {
-		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{
 			Count: pods, Request: vector.ResourceVector{1}, Preferred: "rack",
-		})
+		}, nil, topology)
 		printPlacement(topology, placement, err)
 	}
 	// Output:
@@ -86,9 +86,9 @@ func ExamplePacker_PlaceTopology_unconstrained() {
 	topology, free := exampleCluster()
 	var packer gang.Packer
 	for _, leastFree := range []bool{false, true} {
-		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{
 			Count: 6, Request: vector.ResourceVector{1}, LeastFree: leastFree,
-		})
+		}, nil, topology)
 		printPlacement(topology, placement, err)
 	}
 	// Output:
@@ -101,9 +101,9 @@ func ExamplePacker_PlaceTopology_requiredAndPreferred() {
 	topology, free := exampleCluster()
 	var packer gang.Packer
 	for _, pods := range []int{7, 8, 12} {
-		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{
 			Count: pods, Request: vector.ResourceVector{1}, Preferred: "rack", Required: "block",
-		})
+		}, nil, topology)
 		printPlacement(topology, placement, err)
 	}
 	// Output:
@@ -118,9 +118,9 @@ func ExamplePacker_PlaceTopology_slices() {
 	topology, free := exampleCluster()
 	var packer gang.Packer
 	for _, pods := range []int{14, 15} {
-		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
+		placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{
 			Count: pods, Request: vector.ResourceVector{1}, Preferred: "block", Slices: map[string]int{"rack": 2}, Tail: true,
-		})
+		}, nil, topology)
 		printPlacement(topology, placement, err)
 	}
 	// Output:
@@ -132,9 +132,9 @@ func ExamplePacker_PlaceTopology_slices() {
 func ExamplePacker_PlaceTopology_leader() {
 	topology, free := exampleCluster()
 	var packer gang.Packer
-	placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, nil, topology, gang.TopologyRequest{
+	placement, err := packer.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{
 		Count: 4, Request: vector.ResourceVector{1}, Leader: vector.ResourceVector{2}, Required: "rack",
-	})
+	}, nil, topology)
 	printPlacement(topology, placement, err)
 	fmt.Println("leader on", topology.Path(nil, topology.Domain(placement.Leader, 2)))
 	// Output:
@@ -153,9 +153,9 @@ func ExamplePacker_FilterTopology() {
 		}
 	}
 	var packer gang.Packer
-	placement, err := packer.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, topology, gang.TopologyRequest{
+	placement, err := packer.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), gang.TopologyRequest{
 		Count: 8, Request: vector.ResourceVector{1}, Required: "rack", Reprieve: true,
-	}, victims)
+	}, nil, topology, victims)
 	printPlacement(topology, placement, err)
 	fmt.Println("of the first", placement.Prefix, "evict", placement.Victims)
 	// Output:

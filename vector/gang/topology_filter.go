@@ -22,7 +22,7 @@ import (
 // placement is then the one of PlaceTopology when only Victims are gone. It can take more
 // domains than with the whole prefix gone. That is once more the time of the prefix, and
 // for each victim the ones that go from its row.
-func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, rows *vector.Mask, t *Topology, request TopologyRequest, victims iter.Seq2[int, vector.ResourceVector]) (TopologyPlacement, error) {
+func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, request TopologyRequest, rows *vector.Mask, t *Topology, victims iter.Seq2[int, vector.ResourceVector]) (TopologyPlacement, error) {
 	s := &p.topology
 	if err := s.take(o.Matrix(), rows, t, &request, &p.spread); err != nil {
 		return TopologyPlacement{}, err

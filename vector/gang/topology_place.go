@@ -112,7 +112,7 @@ type TopologyPlacement struct {
 // are neither rows nor domains of a level, that it has a Skew, or that t has more rows than
 // free; it wraps [vector.ErrShape]. PlaceTopology panics when a request is longer than free is
 // wide, or the mask has another length.
-func (p *Packer) PlaceTopology(dst TopologyPlacement, free *vector.Matrix, rows *vector.Mask, t *Topology, request TopologyRequest) (TopologyPlacement, error) {
+func (p *Packer) PlaceTopology(dst TopologyPlacement, free *vector.Matrix, request TopologyRequest, rows *vector.Mask, t *Topology) (TopologyPlacement, error) {
 	s := &p.topology
 	if err := s.take(free, rows, t, &request, &p.spread); err != nil {
 		return TopologyPlacement{}, err

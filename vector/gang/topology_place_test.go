@@ -567,18 +567,12 @@ func newTopologyCase(r *rand.Rand) *topologyCase {
 
 // topology makes the Topology of the case.
 func (c *topologyCase) topology(t testing.TB) *gang.Topology {
-	top, err := gang.NewTopology(c.levels...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(gang.NewTopology(c.levels...))
 	for row, values := range c.values {
 		if values == nil {
-			err = top.Unset(row)
+			top.Unset(row)
 		} else {
-			err = top.Set(row, c.names[row], values...)
-		}
-		if err != nil {
-			t.Fatal(err)
+			testkit.Check(top.Set(row, c.names[row], values...))
 		}
 	}
 	return top
@@ -648,7 +642,7 @@ func (c *topologyCase) golden() *goldenTopology {
 func checkTopology(t testing.TB, p *gang.Packer, c *topologyCase) {
 	t.Helper()
 	top := c.topology(t)
-	got, err := p.PlaceTopology(gang.TopologyPlacement{}, c.free, c.rows, top, c.request)
+	got, err := p.PlaceTopology(gang.TopologyPlacement{}, c.free, c.request, c.rows, top)
 	if err != nil {
 		t.Fatalf("%v\n%v", err, c)
 	}
@@ -761,7 +755,7 @@ func checkTopologyFilter(t testing.TB, p, other *gang.Packer, c *topologyCase, r
 	request.Reprieve = r.IntN(2) == 0
 	taken := 0
 	o := vector.NewOverlay(c.free)
-	got, err := p.FilterTopology(gang.TopologyPlacement{}, o, c.rows, top, request, func(yield func(int, vec) bool) {
+	got, err := p.FilterTopology(gang.TopologyPlacement{}, o, request, c.rows, top, func(yield func(int, vec) bool) {
 		for i, row := range rows {
 			if taken++; !yield(row, amounts[i]) {
 				return
@@ -774,14 +768,9 @@ func checkTopologyFilter(t testing.TB, p, other *gang.Packer, c *topologyCase, r
 	without := func(victims []int32) gang.TopologyPlacement { // the answer when only these go
 		after := vector.NewOverlay(c.free)
 		for _, v := range victims {
-			if err := after.AddToRow(rows[v], amounts[v]); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(after.AddToRow(rows[v], amounts[v]))
 		}
-		answer, err := other.PlaceTopology(gang.TopologyPlacement{}, after.Matrix(), c.rows, top, c.request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := testkit.Must(other.PlaceTopology(gang.TopologyPlacement{}, after.Matrix(), c.request, c.rows, top))
 		return answer
 	}
 	var gone []int32
@@ -821,7 +810,7 @@ func TestTopologyAgainstGolden(t *testing.T) {
 		r := testkit.Rand(21)
 		var p, other gang.Packer
 		rounds := 20000
-		if raceEnabled || testing.Short() {
+		if testkit.RaceEnabled || testing.Short() {
 			rounds = 2000
 		}
 		for range rounds {

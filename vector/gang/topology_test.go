@@ -23,16 +23,11 @@ var worked = []struct {
 // workedTopology returns the tree with its rows in a given order, and the free amounts.
 func workedTopology(t testing.TB, order []int) (*gang.Topology, *vector.Matrix) {
 	t.Helper()
-	top, err := gang.NewTopology("block", "rack", "host")
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(gang.NewTopology("block", "rack", "host"))
 	free := vector.NewMatrix(none, len(order), 1)
 	for row, i := range order {
 		values := strings.Fields(worked[i].path)
-		if err := top.Set(row, values[2], values...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(top.Set(row, values[2], values...))
 		free.SetRow(row, vec{worked[i].free})
 	}
 	return top, free
@@ -100,7 +95,7 @@ func TestTopologyWorkedCases(t *testing.T) {
 			top, free := workedTopology(t, r.Perm(len(worked)))
 			var p gang.Packer
 			test.request.Request = vec{1}
-			got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, test.request)
+			got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, test.request, nil, top)
 			if text := described(top, got); err != nil || text != test.want {
 				t.Errorf("%s: %s, %v, want %s", test.name, text, err, test.want)
 				break
@@ -112,21 +107,16 @@ func TestTopologyWorkedCases(t *testing.T) {
 // TestTopologyDomainsUsed: of the domains that are taken at a coarse level not all need
 // be used, where the least free come first.
 func TestTopologyDomainsUsed(t *testing.T) {
-	top, err := gang.NewTopology("block", "rack")
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(gang.NewTopology("block", "rack"))
 	for row, path := range []string{"b1 r1", "b1 r2", "b2 r3", "b3 r4", "b4 r5"} {
-		if err := top.Set(row, path, strings.Fields(path)...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(top.Set(row, path, strings.Fields(path)...))
 	}
 	free := matrixOf(1, vec{1}, vec{1}, vec{1}, vec{1}, vec{1})
 	var p gang.Packer
 	for _, test := range []struct{ pods, domains, domain int }{{4, 3, -1}, {2, 1, top.Domain(0, 0)}, {5, 4, -1}} {
-		got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, gang.TopologyRequest{
+		got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{
 			Count: test.pods, Request: vec{1}, Slices: map[string]int{"rack": 1}, LeastFree: true,
-		})
+		}, nil, top)
 		if err != nil || got.Domains != test.domains || got.Domain != test.domain {
 			t.Errorf("%d pods: %+v, %v", test.pods, got, err)
 		}
@@ -135,36 +125,30 @@ func TestTopologyDomainsUsed(t *testing.T) {
 
 // TestTopologyRefusal: a refusal has numbers.
 func TestTopologyRefusal(t *testing.T) {
-	top, err := gang.NewTopology("rack")
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(gang.NewTopology("rack"))
 	free := matrixOf(2, vec{9, 1}, vec{1, 9}, vec{1, 1}, vec{0, 9}, vec{9, 9}, vec{0, 0})
 	for row, rack := range []string{"a", "a", "a", "b", "b"} {
-		if err := top.Set(row, fmt.Sprint(row), rack); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(top.Set(row, fmt.Sprint(row), rack))
 	}
 	var p gang.Packer
-	got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, maskOf(6, 0, 1, 2, 3, 4, 5), top,
-		gang.TopologyRequest{Count: 5, Request: vec{4, 2}, Leader: vec{0, 8}, Required: "rack"})
+	got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{Count: 5, Request: vec{4, 2}, Leader: vec{0, 8}, Required: "rack"}, maskOf(6, 0, 1, 2, 3, 4, 5), top)
 	if err != nil || got.Fits || got.Could != 2 || top.Path(nil, got.Domain)[0] != "b" || got.Leader != -1 ||
 		!slices.Equal(got.Rejections, []int{3, 2}) || !slices.Equal(got.LeaderRejections, []int{0, 2}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	got, err = p.PlaceTopology(got, free, nil, top, gang.TopologyRequest{Count: 2, Request: vec{4, 2}, Leader: vec{0, 8}, Required: "rack"})
+	got, err = p.PlaceTopology(got, free, gang.TopologyRequest{Count: 2, Request: vec{4, 2}, Leader: vec{0, 8}, Required: "rack"}, nil, top)
 	if err != nil || !got.Fits || got.Leader != 3 || !slices.Equal(got.Placement, []int32{4, 4}) || got.Domains != 1 {
 		t.Errorf("a leader and two: %+v, %v", got, err)
 	}
-	got, err = p.PlaceTopology(got, free, nil, top, gang.TopologyRequest{Leader: vec{}, Required: "rack"})
+	got, err = p.PlaceTopology(got, free, gang.TopologyRequest{Leader: vec{}, Required: "rack"}, nil, top)
 	if err != nil || !got.Fits || len(got.Placement) != 0 || got.Leader < 0 {
 		t.Errorf("only a leader: %+v, %v", got, err)
 	}
-	got, err = p.PlaceTopology(got, free, nil, top, gang.TopologyRequest{Count: 3, Request: vec{nan}})
+	got, err = p.PlaceTopology(got, free, gang.TopologyRequest{Count: 3, Request: vec{nan}}, nil, top)
 	if err != nil || got.Fits || got.Could != 0 || !slices.Equal(got.Rejections, []int{5, 0}) {
 		t.Errorf("a request of NaN: %+v, %v", got, err)
 	}
-	got, err = p.PlaceTopology(got, free, nil, top, gang.TopologyRequest{Count: 3})
+	got, err = p.PlaceTopology(got, free, gang.TopologyRequest{Count: 3}, nil, top)
 	if err != nil || !got.Fits || got.Domains != 1 {
 		t.Errorf("a request of nothing: %+v, %v", got, err)
 	}
@@ -188,9 +172,7 @@ func TestTopologyErrors(t *testing.T) {
 			t.Errorf("%v: %v, want %s", test.levels, err, test.want)
 		}
 	}
-	if _, err := gang.NewTopology(many[:16]...); err != nil {
-		t.Error(err)
-	}
+	_ = testkit.Must(gang.NewTopology(many[:16]...))
 
 	top, free := workedTopology(t, []int{0, 1, 2, 3, 4, 5})
 	before := contentsOf(top)
@@ -198,19 +180,25 @@ func TestTopologyErrors(t *testing.T) {
 		err  error
 		want string
 	}{
-		{top.Set(7, "n", "b", "r", "h"), "row 7 is unknown: there are 6"},
-		{top.Set(-1, "n", "b", "r", "h"), "row -1 is unknown: there are 6"},
 		{top.Set(0, "n", "b", "r"), "row 0: 2 values for the levels block, rack, host"},
 		{top.Set(6, "n"), "row 6: 0 values for the levels block, rack, host"},
-		{top.Unset(7), "row 7 is unknown: there are 6"},
-		{second(top.RemoveRow(6)), "row 6 is unknown: there are 6"},
-		{second(top.RemoveRow(-2)), "row -2 is unknown: there are 6"},
 		{top.Domains(new(gang.Domains), "pod"), `no level "pod" among block, rack, host`},
 		{second(top.Level("")), `no level "" among block, rack, host`},
 	} {
 		if test.err == nil || test.err.Error() != "gang: topology: "+test.want || !errors.Is(test.err, vector.ErrShape) {
 			t.Errorf("%v, want %s", test.err, test.want)
 		}
+	}
+	for _, call := range []func(){
+		func() { _ = top.Set(7, "n", "b", "r", "h") },
+		func() { _ = top.Set(-1, "n", "b", "r", "h") },
+		func() { _ = new(gang.Topology).Set(0, "n") },
+		func() { top.Unset(7) },
+		func() { new(gang.Topology).Unset(0) },
+		func() { top.RemoveRow(6) },
+		func() { top.RemoveRow(-2) },
+	} {
+		wantPanic(t, "gang: row out of range", call)
 	}
 	if after := contentsOf(top); after != before {
 		t.Errorf("after errors:\n%s\nwant\n%s", after, before)
@@ -236,21 +224,21 @@ func TestTopologyErrors(t *testing.T) {
 		{gang.TopologyRequest{Count: 5, Slices: map[string]int{"rack": 2}, Leader: vec{1}, Tail: true}, `a leader, and 5 pods that are no whole slices of 2 at level "rack"`},
 		{gang.TopologyRequest{Count: 8, Slices: map[string]int{"rack": 4, "host": 3}}, `slices of 4 pods are no whole ones of 3 at level "host"`},
 	} {
-		_, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, test.request)
-		_, filterErr := p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), nil, top, test.request, nil)
+		_, err := p.PlaceTopology(gang.TopologyPlacement{}, free, test.request, nil, top)
+		_, filterErr := p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), test.request, nil, top, nil)
 		if err == nil || err.Error() != "gang: topology: "+test.want || !errors.Is(err, vector.ErrShape) || filterErr.Error() != err.Error() {
 			t.Errorf("%+v: %v, want %s", test.request, err, test.want)
 		}
 	}
-	if _, err := p.PlaceTopology(gang.TopologyPlacement{}, matrixOf(1, vec{1}), nil, top, gang.TopologyRequest{}); err == nil ||
+	if _, err := p.PlaceTopology(gang.TopologyPlacement{}, matrixOf(1, vec{1}), gang.TopologyRequest{}, nil, top); err == nil ||
 		err.Error() != "gang: topology: 6 rows, but the matrix has 1" {
 		t.Error(err)
 	}
 	wantPanic(t, "gang: mask lengths differ", func() {
-		_, _ = p.PlaceTopology(gang.TopologyPlacement{}, free, vector.NewMask(5), top, gang.TopologyRequest{})
+		_, _ = p.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{}, vector.NewMask(5), top)
 	})
 	wantPanic(t, "gang: vector is longer than the matrix is wide", func() {
-		_, _ = p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, gang.TopologyRequest{Leader: vec{1, 1}})
+		_, _ = p.PlaceTopology(gang.TopologyPlacement{}, free, gang.TopologyRequest{Leader: vec{1, 1}}, nil, top)
 	})
 	wantPanic(t, "gang: no such domain", func() { top.Path(nil, 0) })
 	wantPanic(t, "gang: no such domain", func() { top.Path(nil, 99) })
@@ -281,10 +269,7 @@ func TestTopologyUpdates(t *testing.T) {
 	r := testkit.Rand(3)
 	for range 60 {
 		levels := []string{"zone", "block", "rack"}[r.IntN(3):]
-		top, err := gang.NewTopology(levels...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		top := testkit.Must(gang.NewTopology(levels...))
 		type node struct {
 			name   string
 			values []string
@@ -299,9 +284,7 @@ func TestTopologyUpdates(t *testing.T) {
 				nodes = append(nodes, n)
 			}
 			nodes[row] = n
-			if err := top.Set(row, n.name, n.values...); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Check(top.Set(row, n.name, n.values...))
 		}
 		for range 80 {
 			switch k := r.IntN(10); {
@@ -312,16 +295,12 @@ func TestTopologyUpdates(t *testing.T) {
 			case k < 7: // nothing changes
 				row := r.IntN(len(nodes))
 				if nodes[row].values != nil {
-					if err := top.Set(row, nodes[row].name, nodes[row].values...); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Check(top.Set(row, nodes[row].name, nodes[row].values...))
 				}
 			case k < 8:
 				row := r.IntN(len(nodes))
 				nodes[row].values = nil
-				if err := top.Unset(row); err != nil {
-					t.Fatal(err)
-				}
+				top.Unset(row)
 			default:
 				row, last, want := r.IntN(len(nodes)), len(nodes)-1, -1
 				if row != last {
@@ -329,18 +308,15 @@ func TestTopologyUpdates(t *testing.T) {
 				}
 				nodes[row] = nodes[last]
 				nodes = nodes[:last]
-				if moved, err := top.RemoveRow(row); moved != want || err != nil {
-					t.Fatalf("row %d of %d: moved %d, %v", row, last+1, moved, err)
+				if moved := top.RemoveRow(row); moved != want {
+					t.Fatalf("row %d of %d: moved %d, want %d", row, last+1, moved, want)
 				}
 			}
 			anew, _ := gang.NewTopology(levels...)
 			for row, n := range nodes {
 				if n.values == nil {
-					err = anew.Unset(row)
-				} else {
-					err = anew.Set(row, n.name, n.values...)
-				}
-				if err != nil {
+					anew.Unset(row)
+				} else if err := anew.Set(row, n.name, n.values...); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -354,8 +330,8 @@ func TestTopologyUpdates(t *testing.T) {
 			}
 			request := gang.TopologyRequest{Count: r.IntN(5), Request: vec{1}}
 			var p gang.Packer
-			got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, top, request)
-			want, _ := p.PlaceTopology(gang.TopologyPlacement{}, free, nil, anew, request)
+			got, err := p.PlaceTopology(gang.TopologyPlacement{}, free, request, nil, top)
+			want, _ := p.PlaceTopology(gang.TopologyPlacement{}, free, request, nil, anew)
 			got.Domain, want.Domain = 0, 0 // numbers of their own
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("%+v, want %+v, %v", got, want, err)
@@ -374,10 +350,7 @@ func TestTopologyFewest(t *testing.T) {
 		c := newTopologyCase(r)
 		c.request.Slices, c.request.LeastFree = nil, false
 		top := c.topology(t)
-		got, err := p.PlaceTopology(gang.TopologyPlacement{}, c.free, c.rows, top, c.request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(p.PlaceTopology(gang.TopologyPlacement{}, c.free, c.request, c.rows, top))
 		g := c.golden()
 		within := c.tree().sitesAt(got.Level)
 		if !got.Fits {
@@ -432,7 +405,7 @@ func fewest(g *goldenTopology, sites []*site) int {
 }
 
 func TestTopologyAllocations(t *testing.T) {
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	top, free := bigTopology(t, 600)
@@ -456,13 +429,8 @@ func TestTopologyAllocations(t *testing.T) {
 	} {
 		request.Request = vec{2, 1, 1}
 		call := func() {
-			var err error
-			if got, err = p.PlaceTopology(got, free, nil, top, request); err != nil {
-				t.Fatal(err)
-			}
-			if got, err = p.FilterTopology(got, o, nil, top, request, victims); err != nil {
-				t.Fatal(err)
-			}
+			got = testkit.Must(p.PlaceTopology(got, free, request, nil, top))
+			got = testkit.Must(p.FilterTopology(got, o, request, nil, top, victims))
 		}
 		call()
 		if n := testing.AllocsPerRun(3, call); n != 0 {
@@ -475,16 +443,11 @@ func TestTopologyAllocations(t *testing.T) {
 func bigTopology(t testing.TB, rows int) (*gang.Topology, *vector.Matrix) {
 	t.Helper()
 	r := testkit.Rand(uint64(rows))
-	top, err := gang.NewTopology("block", "rack", "host")
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(gang.NewTopology("block", "rack", "host"))
 	free := vector.NewMatrix(none, rows, 3)
 	for row, i := range r.Perm(rows) {
 		host := fmt.Sprintf("h%05d", i)
-		if err := top.Set(row, host, fmt.Sprintf("b%02d", i/256), fmt.Sprintf("r%04d", i/16), host); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(top.Set(row, host, fmt.Sprintf("b%02d", i/256), fmt.Sprintf("r%04d", i/16), host))
 		free.SetRow(row, vec{float64(r.IntN(9)), float64(r.IntN(9)), 8})
 	}
 	return top, free

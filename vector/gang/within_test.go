@@ -173,7 +173,7 @@ func runBudgetsWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 func TestBudgetsWithinStories(t *testing.T) {
 	var proof gang.Proof
 	stories := uint64(testkit.Amount(t, 200, 1000, 5000))
-	if raceEnabled {
+	if testkit.RaceEnabled {
 		stories = 40
 	}
 	for seed := range stories {
@@ -195,9 +195,7 @@ func TestWithin(t *testing.T) {
 	racks := &gang.Domains{Rows: []int32{0, 1, 2, 3}, Offsets: vector.Offsets{0, 2, 4}}
 	var p gang.Proof
 	p.Reset(free, matrixOf(1, vec{4}, vec{4}), nil)
-	if err := p.Limit(gang.Budgets{Limits: matrixOf(1, vec{3})}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Limit(gang.Budgets{Limits: matrixOf(1, vec{3})}))
 	p.Within(racks)
 	want := func(step string, reason gang.Reason, domain int, available float64) {
 		t.Helper()
@@ -208,9 +206,7 @@ func TestWithin(t *testing.T) {
 	}
 	want("at the start", gang.InfeasibleAggregate, 1, 4)
 	release := func(owner, row int, gpus float64) {
-		if err := p.ReleaseOf(owner, row, vec{gpus}); err != nil {
-			t.Error(err)
-		}
+		testkit.Check(p.ReleaseOf(owner, row, vec{gpus}))
 	}
 	release(0, 0, 2)
 	want("one place each", gang.InfeasibleAggregate, 0, 5)
@@ -219,9 +215,7 @@ func TestWithin(t *testing.T) {
 	want("enough in the first rack, and 3 may go", gang.InfeasibleBudget, 0, 6)
 	release(0, 2, 4)
 	want("enough in both, and the second has more without victims", gang.InfeasibleBudget, 1, 7)
-	if err := p.Release(1, vec{2}); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(p.Release(1, vec{2}))
 	want("a victim that always may go", gang.NotProved, 0, 0)
 	p.Rollback(mark)
 	want("taken back", gang.InfeasibleAggregate, 0, 5)
@@ -251,9 +245,7 @@ func TestWithinPanics(t *testing.T) {
 	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
 		t.Errorf("nil domains: %d, %v", domain, infeasible)
 	}
-	if err := p.Release(0, vec{1}); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(p.Release(0, vec{1}))
 	wantPanic(t, "gang: domains after a change", func() { p.Within(nil) })
 }
 
@@ -320,7 +312,7 @@ func TestWithinMany(t *testing.T) {
 		if reasons[gang.InfeasibleBudget] == 0 {
 			t.Error(reasons)
 		}
-		if raceEnabled {
+		if testkit.RaceEnabled {
 			continue
 		}
 		if n := testing.AllocsPerRun(1, func() { story(nil) }); n != 0 {
@@ -334,14 +326,10 @@ func TestWithinMany(t *testing.T) {
 func TestWithinClosest(t *testing.T) {
 	var p gang.Proof
 	p.Reset(matrixOf(2, vec{3, 9}, vec{9, 2}, vec{9, 3}, vec{9, 3}), matrixOf(2, vec{9, 9}), nil)
-	if err := p.Limit(gang.Budgets{Limits: matrixOf(2, vec{1, 1})}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Limit(gang.Budgets{Limits: matrixOf(2, vec{1, 1})}))
 	p.Within(racksOf(4, 1))
 	for i, want := range []string{"0 {budget 0 -1 9 4}", "1 {budget 1 -1 9 3}", "2 {budget 1 -1 9 4}", "2 {budget 1 -1 9 4}"} {
-		if err := p.ReleaseOf(0, i, vec{9, 9}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(p.ReleaseOf(0, i, vec{9, 9}))
 		why, domain, infeasible := p.InfeasibleIn()
 		if got := fmt.Sprint(domain, why); !infeasible || got != want {
 			t.Errorf("%d: %s, want %s", i, got, want)

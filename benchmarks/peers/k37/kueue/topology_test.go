@@ -184,7 +184,7 @@ func placementOf(result scheduler.TASAssignmentsResult) (p placement, reason str
 
 func (x *trees) placeOurs(t testing.TB, g *topologyGang) (placement, gang.TopologyPlacement) {
 	t.Helper()
-	found, err := x.packer.PlaceTopology(gang.TopologyPlacement{}, x.free, nil, x.topology, g.ours)
+	found, err := x.packer.PlaceTopology(gang.TopologyPlacement{}, x.free, g.ours, nil, x.topology)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -505,7 +505,7 @@ func (x *trees) bench(b *testing.B, work *topologyWork, hosts string) {
 		Their: func(k int) { theirs = x.kueue.FindTopologyAssignmentsForFlavor(ctx, gangs[k].theirs, options[k]...) },
 		Our: func(k int) {
 			var err error
-			if ours, err = x.packer.PlaceTopology(ours, x.free, nil, x.topology, gangs[k].ours); err != nil {
+			if ours, err = x.packer.PlaceTopology(ours, x.free, gangs[k].ours, nil, x.topology); err != nil {
 				panic(err)
 			}
 		},
