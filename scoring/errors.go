@@ -46,7 +46,7 @@ func checkLen(name string, v vector.ResourceVector, m *vectormap.ResourceVectorM
 // Option changes how a configuration is parsed or compiled. The same options may be given
 // to both: one that is about nothing in a configuration, such as [WildcardLiteral] where
 // there can be no pattern, changes nothing.
-type Option uint8
+type Option uint32
 
 const (
 	// Lenient replaces or drops what is wrong in a configuration where that has

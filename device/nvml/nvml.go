@@ -12,9 +12,10 @@
 // library instead. [Collect] uses only the interfaces [Library] and [Handle], and is the
 // same in every build.
 //
-// Its tests run against a library that plays GPUs, cut ones among them, and no test has a
-// real one: on most models and drivers it was never run. Compare what [Collect] says with the
-// labels or slices of the node, see [device.Agree], before you rely on it.
+// Experimental: a minor version may change it, since what else drivers can tell needs methods in
+// Library and Handle. Its tests run against a library that plays GPUs, cut ones among them, and
+// no test has a real one: on most models and drivers it was never run. Compare what [Collect]
+// says with the labels or slices of the node, see [device.Agree], before you rely on it.
 //
 // The package is a module of its own, so that only those who import it depend on go-nvml
 // and cgo.

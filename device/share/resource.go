@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Resource is an amount that a device has, by Koordinator's name. There are no
-// others. To list them, range over [Amounts]:
+// Resource is an amount that a device has, by Koordinator's name. Later versions may append
+// more, and [Amounts] is then longer. To list them, range over it:
 //
 //	for r := range share.Amounts{} {
 //		fmt.Println(share.Resource(r))

@@ -1,13 +1,16 @@
 package repotest
 
 import (
-	"github.com/resvec/resvec/internal/testkit"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // TestDocs checks that every block of Go and of YAML in the documents stands,
@@ -155,14 +158,16 @@ func TestFigures(t *testing.T) {
 
 var figureOf = regexp.MustCompile(`[0-9]+(,[0-9]{3})*(\.[0-9]+)?`)
 
-// TestStablePaths checks that the README says of every package that can be imported
-// that it stays, or that it doesn't.
+// TestStablePaths checks that the README says of every package that can be imported that it
+// stays, and that it calls those experimental that say so themselves.
 func TestStablePaths(t *testing.T) {
 	_, promise, found := strings.Cut(read(t, "README.md"), "**Stable from v0.1.0 on**")
 	promise, _, _ = strings.Cut(promise, "|\n\n") // up to the end of the table
 	if !found {
 		t.Fatal("the README promises nothing")
 	}
+	_, experimental, _ := strings.Cut(promise, "**Experimental** are ")
+	experimental, _, _ = strings.Cut(experimental, ":")
 	for room := range rooms {
 		name := strings.TrimPrefix(room, "/")
 		if _, err := os.Stat(name); name == "" || strings.Contains(name, "internal") || err != nil {
@@ -171,7 +176,21 @@ func TestStablePaths(t *testing.T) {
 		if !strings.Contains(promise, "`"+name+"`") {
 			t.Errorf("the README doesn't say whether %s is stable", name)
 		}
+		if says := strings.Contains(packageComment(t, name), "\nExperimental: "); says != strings.Contains(experimental, "`"+name+"`") {
+			t.Errorf("package %s says that it is experimental: %v, unlike the README", name, says)
+		}
 	}
+}
+
+// packageComment returns the comment of the package in a folder.
+func packageComment(t *testing.T, folder string) (comment string) {
+	t.Helper()
+	files, _ := filepath.Glob(folder + "/*.go")
+	for _, name := range files {
+		file := testkit.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments))
+		comment += file.Doc.Text()
+	}
+	return comment
 }
 
 // TestQuotaReasons checks that the guide says of every reason of a refusal what to do.

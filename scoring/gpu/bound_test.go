@@ -117,7 +117,9 @@ func (w *boundWorld) Change() {
 	}
 	switch w.IntN(12) {
 	case 0:
-		w.gpus = w.gpus.Clone()
+		gpus := w.gpus
+		w.gpus = new(gpu.State)
+		w.gpus.CopyFrom(gpus)
 		w.bind()
 	case 2, 3:
 		w.ChangeMask(n)

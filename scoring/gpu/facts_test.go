@@ -276,7 +276,8 @@ func testGPUState(t *testing.T, r *rand.Rand) {
 	for _, n := range w.nodes {
 		w.most = max(w.most, len(n.left))
 	}
-	clone := w.gpus.Clone()
+	clone := new(gpu.State)
+	clone.CopyFrom(w.gpus)
 	for range 300 {
 		w.wider = false
 		since, empty := w.gpus.Version(), w.gpus.Rows() == 0
@@ -295,7 +296,8 @@ func testGPUState(t *testing.T, r *rand.Rand) {
 		}
 	}
 	w.checkState(t, w.gpus)
-	w.checkState(t, w.gpus.Clone())
+	clone.CopyFrom(w.gpus)
+	w.checkState(t, clone)
 }
 
 // gpuStateWorld is a world with pods that come and go, and nodes too.

@@ -448,14 +448,7 @@ func (s *State) move(row int, req *Request, devices []int32, sign int32) error {
 	return nil
 }
 
-// Clone returns a copy of s with a log of its own.
-func (s *State) Clone() *State {
-	c := new(State)
-	c.CopyFrom(s)
-	return c
-}
-
-// CopyFrom makes s a copy of src, reusing its storage. Copying again from the
+// CopyFrom makes s a copy of src with a log of its own, reusing its storage. Copying again from the
 // same source costs only the rows that changed in between, unless nodes came,
 // went or changed their number of devices, and then only those count as changed
 // in s.

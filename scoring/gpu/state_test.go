@@ -315,7 +315,8 @@ func TestAllocs(t *testing.T) {
 	dst, buf, top := make([]float64, n), make([]int32, 0, 8), make([]int32, 0, 5)
 	rows, fit := vector.NewMask(n), vector.NewMask(n)
 	rows.SetAll()
-	clone := gpus.Clone()
+	clone := new(gpu.State)
+	clone.CopyFrom(gpus)
 	nodes := nodesOf(cpuLeft)
 	for _, req := range []gpu.Request{
 		{CPU: 1000, Count: 1, Milli: 500}, {CPU: 1000, Count: 2, Milli: 500.5}, {CPU: 1000, Count: 8, Milli: 1000, Models: []int32{1, 2}}, {CPU: 1000},

@@ -32,7 +32,11 @@ func TestZeros(t *testing.T) {
 			func() *gpu.Bound { return gpu.Bind(scorer, nodes, state) },
 			func() *gpu.Scorer { return scorer },
 			func() *gpu.Typical { return typical },
-			func() *gpu.State { return state.Clone() },
+			func() *gpu.State {
+				clone := new(gpu.State)
+				clone.CopyFrom(state)
+				return clone
+			},
 			func() *gpu.Request { return &gpu.Request{CPU: 1000, Count: 1, Milli: 500} },
 			func() *vector.Nodes { return nodes },
 			func() *vectormap.ResourceVectorMap { return gpuMap(t) },

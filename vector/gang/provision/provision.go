@@ -1,5 +1,8 @@
 // Package provision says which new nodes hold pods at the least cost.
 //
+// Experimental: a minor version may change it, since a better bound may rest on something else
+// than [Plan.Why] can say today.
+//
 // Pods that fit on no node need new ones. [Cheapest] is given the shapes that can be
 // bought and what the pods request. It says how many nodes of each shape hold them all,
 // where each pod goes, and below which cost it can't be done:
