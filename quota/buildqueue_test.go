@@ -368,9 +368,7 @@ func TestQueuesMeanwhile(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			if _, err := l.Declare([]device.Card{{Name: fmt.Sprint("d", i)}}); err != nil {
-				t.Error(err)
-			}
+			testkit.Must(l.Declare([]device.Card{{Name: fmt.Sprint("d", i)}}))
 		})
 		all.Go(func() {
 			card := fmt.Sprint("q", i)
@@ -393,7 +391,5 @@ func TestQueuesMeanwhile(t *testing.T) {
 	if named != 1 || len(status.Cards) != 40 {
 		t.Errorf("%d of %d cards are limited", named, len(status.Cards))
 	}
-	if err := l.Check(); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(l.Check())
 }

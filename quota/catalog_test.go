@@ -32,19 +32,13 @@ var onNodes = []struct {
 	{"AllocatableOn", func(w *world, node string) { w.AllocatableOn(nil, w.task("1", "j", "q", "A|B:1"), node) }},
 	{"NodeScore", func(w *world, node string) { w.NodeScore(w.task("1", "j", "q", "A|B:1"), node) }},
 	{"CommitOn", func(w *world, node string) {
-		if _, err := w.CommitOn(w.task("1", "j", "q", "A|B:1"), node); err != nil {
-			w.Error(err)
-		}
+		testkit.Must(w.CommitOn(w.task("1", "j", "q", "A|B:1"), node))
 	}},
 	{"ResolveTask", func(w *world, node string) {
-		if _, _, err := w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Node: node, Pod: podOf("A|B", "gpu:1")}); err != nil {
-			w.Error(err)
-		}
+		resolved(w.ResolveTask(Task{ID: "1", Job: "j", Queue: "q", Node: node, Pod: podOf("A|B", "gpu:1")}))
 	}},
 	{"Reconcile", func(w *world, node string) {
-		if _, err := w.Reconcile(viewOf("j@q; 1 Running@" + node + " A|B:1")); err != nil {
-			w.Error(err)
-		}
+		testkit.Must(w.Reconcile(viewOf("j@q; 1 Running@" + node + " A|B:1")))
 	}},
 }
 

@@ -399,9 +399,7 @@ func replaceChain(t *testing.T, n int) func() {
 			if _, _, err := l.setBuilt(tree, nil); err != nil {
 				t.Error(err)
 			}
-			if v := l.Check(); v != nil {
-				t.Error(v)
-			}
+			testkit.Check(l.Check())
 		}
 	}
 }
@@ -502,12 +500,8 @@ func parseLong(t *testing.T, n int) func() {
 func resolves(t *testing.T, l *Ledger, task Task) func() {
 	task.ID, task.Job, task.Queue = "1", "j", "q"
 	return func() {
-		if _, _, err := l.ResolveTask(task); err != nil {
-			t.Error(err)
-		}
-		if _, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{task}}); err != nil {
-			t.Error(err)
-		}
+		resolved(l.ResolveTask(task))
+		resolved(l.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{task}}))
 	}
 }
 
@@ -551,9 +545,7 @@ func resolveNames(t *testing.T, n int) func() {
 			`{"` + strings.Repeat("c1|", n) + `c0":1}`,
 		} {
 			all = append(all, func() {
-				if _, _, err := l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(text)}); err != nil {
-					t.Error(err)
-				}
+				resolved(l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(text)}))
 			})
 		}
 	}
@@ -590,9 +582,7 @@ func discover(t *testing.T, n int) func() {
 		catalog := inv.Catalog()
 		m := testkit.Must(testMap(catalog.Cards()))
 		l := testkit.Must(newBuilt(Config{}, m, catalog, nil))
-		if err := declareAll(l, n); err != nil {
-			t.Error(err)
-		}
+		testkit.Check(declareAll(l, n))
 	}
 }
 

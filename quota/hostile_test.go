@@ -216,20 +216,14 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 	queue := func() string { return []string{"p", "q", "q", "r", "s", "nope"}[rng.IntN(6)] }
 	alternatives := func() []string { return [][]string{{"A"}, {"B"}, {"A", "B"}, {"B", "A"}, {"A", "B", "C"}}[rng.IntN(5)] }
 	job := func() *JobRequest {
-		r, _, err := w.ResolveJob(Job{ID: id(40), Queue: queue(), Min: &Min{CPU: int64(rng.IntN(2) * rng.IntN(3000)), Items: []Item{
+		r := resolved(w.ResolveJob(Job{ID: id(40), Queue: queue(), Min: &Min{CPU: int64(rng.IntN(2) * rng.IntN(3000)), Items: []Item{
 			{Alternatives: alternatives(), Milli: 1000 * int64(rng.IntN(4))},
-		}}})
-		if err != nil {
-			w.Error(err)
-		}
+		}}}))
 		return r
 	}
 	task := func() *TaskRequest {
 		j := id(40)
-		r, _, err := w.ResolveTask(Task{ID: j + "-" + id(8), Job: j, Queue: queue(), Cards: []Item{{Alternatives: alternatives(), Milli: 1000 * int64(rng.IntN(3))}}})
-		if err != nil {
-			w.Error(err)
-		}
+		r := resolved(w.ResolveTask(Task{ID: j + "-" + id(8), Job: j, Queue: queue(), Cards: []Item{{Alternatives: alternatives(), Milli: 1000 * int64(rng.IntN(3))}}}))
 		return r
 	}
 	var a Answer
@@ -259,9 +253,7 @@ func (h *hostile) run(rng *rand.Rand, n int) {
 		case 16:
 			w.replace(qs(w.m, h.trees[rng.IntN(len(h.trees))]...)...)
 		case 17:
-			if _, err := w.SetCatalog(h.catalogs[rng.IntN(len(h.catalogs))]); err != nil {
-				w.Error(err)
-			}
+			testkit.Must(w.SetCatalog(h.catalogs[rng.IntN(len(h.catalogs))]))
 			_, _ = w.Declare([]device.Card{{Name: "K", Resource: "r/k"}})
 		case 18:
 			h.reconcile(rng)
@@ -321,9 +313,7 @@ func (h *hostile) reconcile(rng *rand.Rand) {
 			view.Jobs = append(view.Jobs, job)
 		}
 	}
-	if _, err := h.w.Reconcile(view); err != nil {
-		h.w.Error(err)
-	}
+	testkit.Must(h.w.Reconcile(view))
 }
 
 // TestQuestionsDoNotAllocate has all kinds of requests and answers.

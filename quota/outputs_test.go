@@ -123,9 +123,7 @@ func (p *pool) want(got, want string) {
 	if got != want {
 		p.Errorf("got  %s\nwant %s", got, want)
 	}
-	if err := p.Check(); err != nil {
-		p.Error(err)
-	}
+	testkit.Check(p.Check())
 }
 
 // room is what a queue has left of an output, for jobs.

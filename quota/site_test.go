@@ -65,9 +65,7 @@ func TestDeadDevice(t *testing.T) {
 		// The pod ends, and with it the device.
 		w.Release("a-3")
 		w.want(w.probe("q", "A:17"), "Scalar 16000 of 31000 at q")
-		if err := w.Check(); err != nil {
-			t.Error(err)
-		}
+		testkit.Check(w.Check())
 		// A node that goes does so with its pods.
 		w.catalog(map[string]string{"b": "A:8", "c": "A:8", "d": "A:8"})
 		w.want(w.probe("q", "A:17"), "Scalar 16000 of 31000 at q")

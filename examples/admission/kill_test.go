@@ -175,9 +175,7 @@ func TestKill(t *testing.T) {
 	if err != nil || len(notes) > 0 {
 		t.Fatalf("%v, %v", notes, err)
 	}
-	if err := s.ledger.Check(); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(s.ledger.Check())
 	left := 0
 	for range s.ledger.Jobs("all") {
 		left++
@@ -185,9 +183,7 @@ func TestKill(t *testing.T) {
 	if left != len(jobs) {
 		t.Errorf("%d jobs on disk, %d before the end", left, len(jobs))
 	}
-	if err := s.close(); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(s.close())
 }
 
 // clientOf returns the number of the client that a job is of.

@@ -24,10 +24,7 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%q: status %d", args, status)
 		}
 	}
-	err := help.Check(func(args []string, stdout io.Writer) error { _, err := parse(args, stdout); return err })
-	if err != nil {
-		t.Error(err)
-	}
+	testkit.Check(help.Check(func(args []string, stdout io.Writer) error { _, err := parse(args, stdout); return err }))
 }
 
 // TestFaultsOfFiles: what can't be used is named, and nothing is made of it.
@@ -105,9 +102,7 @@ func TestEnd(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.Join(s.ledger.Check(), s.close()); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(errors.Join(s.ledger.Check(), s.close()))
 }
 
 // build builds the command, once for a test.

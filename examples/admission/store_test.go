@@ -267,9 +267,7 @@ func TestConcurrent(t *testing.T) {
 	if l, err := recovered(t, dir); err != nil || !bytes.Equal(l.Snapshot(), want) {
 		t.Errorf("another state: %v", err)
 	}
-	if err := s.ledger.Check(); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(s.ledger.Check())
 }
 
 // TestDiskFails: when a sync fails, nothing is answered any more, and the end says why.

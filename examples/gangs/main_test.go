@@ -68,12 +68,10 @@ func TestParseSizes(t *testing.T) {
 
 // TestHelp: every flag is in a group of the help, and the examples are right.
 func TestHelp(t *testing.T) {
-	if err := help.Check(func(args []string, stdout io.Writer) error {
+	testkit.Check(help.Check(func(args []string, stdout io.Writer) error {
 		_, err := parseOptions(args, stdout)
 		return err
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 func TestWrongFlags(t *testing.T) {

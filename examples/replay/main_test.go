@@ -191,10 +191,8 @@ func TestGrouped(t *testing.T) {
 
 // TestHelp: every flag is in a group of the help, and the examples are right.
 func TestHelp(t *testing.T) {
-	if err := help.Check(func(args []string, stdout io.Writer) error {
+	testkit.Check(help.Check(func(args []string, stdout io.Writer) error {
 		_, err := parseOptions(args, stdout)
 		return err
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 }

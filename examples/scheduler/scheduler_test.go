@@ -209,9 +209,7 @@ func TestAdmitAgain(t *testing.T) {
 			t.Errorf("%s GPUs: %v, %d credits are held, want %q, %d", c.gpus, err, q.Outputs[0].Inqueue, c.want, c.held)
 		}
 	}
-	if err := s.podGone("p"); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(s.podGone("p"))
 	checkZero(t, s)
 }
 
@@ -233,9 +231,7 @@ func TestDeviceGone(t *testing.T) {
 	if free := s.nodes.Free().Row(nil, row)[gpus]; free != -2 { // over-subscribed, so that nobody else comes
 		t.Errorf("%v GPUs are free", free)
 	}
-	if err := s.podGone(p.UID); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(s.podGone(p.UID))
 	checkZero(t, s)
 }
 
@@ -476,9 +472,7 @@ func (w *world) check() {
 // check compares what is booked with the pods that are there.
 func check(t *testing.T, s *scheduler) {
 	t.Helper()
-	if err := s.ledger.Check(); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(s.ledger.Check())
 	pods := 0
 	for name, n := range s.known {
 		pods += len(n.pods)

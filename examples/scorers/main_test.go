@@ -22,9 +22,7 @@ func TestUpToDate(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Chdir(t.TempDir()) // the examples write files
 	testkit.Check(os.Mkdir("docs", 0o755))
-	if err := help.Check(program); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(help.Check(program))
 }
 
 func TestWrongFlags(t *testing.T) {

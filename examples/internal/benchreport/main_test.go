@@ -55,12 +55,10 @@ func TestBaselineOutsideItsBand(t *testing.T) {
 
 // TestHelp: every flag is in a group of the help, and the examples are right.
 func TestHelp(t *testing.T) {
-	if err := help.Check(func(args []string, stdout io.Writer) error {
+	testkit.Check(help.Check(func(args []string, stdout io.Writer) error {
 		_, err := parseOptions(args, stdout)
 		return err
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 	for _, args := range [][]string{{"more"}, {"-wrong"}} {
 		if status := help.Status(program(args, io.Discard), io.Discard); status != command.Usage {
 			t.Errorf("%q: status %d", args, status)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -62,9 +63,7 @@ func TestArgs(t *testing.T) {
 			}
 		}
 	}
-	if _, err := New(context.Background(), nil, &fakeHandle{dra: fakeClasses{}}); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(New(context.Background(), nil, &fakeHandle{dra: fakeClasses{}}))
 	if _, err := New(context.Background(), &corev1.Pod{}, &fakeHandle{dra: fakeClasses{}}); err == nil {
 		t.Error("args of another type are accepted")
 	}
@@ -77,9 +76,7 @@ func TestNoDRAManager(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "draExtendedResource: Invalid value: true: this scheduler has no DRA manager") {
 		t.Error(err)
 	}
-	if _, err := New(context.Background(), &runtime.Unknown{Raw: []byte(`{"draExtendedResource":false}`)}, &fakeHandle{}); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(New(context.Background(), &runtime.Unknown{Raw: []byte(`{"draExtendedResource":false}`)}, &fakeHandle{}))
 }
 
 func TestBalancedArgs(t *testing.T) {

@@ -87,9 +87,7 @@ func TestGrowthPods(t *testing.T) {
 			testkit.Check(factory.Core().V1().Pods().Informer().GetStore().Add(pod))
 		}
 		return func() {
-			if err := ledger.refresh(klog.Background(), []fwk.NodeInfo{&nodeInfo{node: node}}); err != nil {
-				t.Error(err)
-			}
+			testkit.Check(ledger.refresh(klog.Background(), []fwk.NodeInfo{&nodeInfo{node: node}}))
 			if len(ledger.charged) != n {
 				t.Errorf("%d of %d pods are charged", len(ledger.charged), n)
 			}

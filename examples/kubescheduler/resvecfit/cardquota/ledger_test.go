@@ -157,12 +157,11 @@ func bound(pod *corev1.Pod, node string) *corev1.Pod {
 	return pod
 }
 
-// arrive lets the informer know of a pod and places it.
-func (c *cluster) arrive(pod *corev1.Pod, node string) string {
-	if err := c.known.Add(pod); err != nil {
-		return err.Error()
-	}
-	return c.place(pod, node)
+// arrive lets the informer know of a pod, and checks what the cycle answers.
+func (c *cluster) arrive(t *testing.T, pod *corev1.Pod, node, want string) {
+	t.Helper()
+	testkit.Check(c.known.Add(pod))
+	c.wants(t, pod, node, want)
 }
 
 // place does what a scheduling cycle does, and returns why it ended without a node.
@@ -183,11 +182,21 @@ func (c *cluster) place(pod *corev1.Pod, node string) string {
 	return ""
 }
 
+// wants checks what a scheduling cycle answers; "": the pod is placed.
+func (c *cluster) wants(t *testing.T, pod *corev1.Pod, node, want string) {
+	t.Helper()
+	if got := c.place(pod, node); !says(got, want) {
+		t.Errorf("%s on %s: %s\nwant %s", pod.Name, node, got, want)
+	}
+}
+
 // full is a refusal by queue a, for a card or alternatives. The words between the
 // parts are package quota's.
 func full(card, requested string) string {
 	return refusal("a", "card "+card, requested)
 }
+
+const noCard = "UnschedulableAndUnresolvable: node(s) had none of the cards that the pod takes"
 
 func refusal(queue, what, requested string) string {
 	return fmt.Sprintf(`UnschedulableAndUnresolvable: queue %q: insufficient quota of %s: requested %s, …`, queue, what, requested)
@@ -209,7 +218,6 @@ func TestDecisions(t *testing.T) {
 		pod        *corev1.Pod
 		node, want string
 	}
-	const none = "UnschedulableAndUnresolvable: node(s) had none of the cards that the pod takes"
 	for what, steps := range map[string][]step{
 		"a card, and no more than there are": {
 			{newPod("1", "a", "1", "H100"), "h", ""},
@@ -222,8 +230,8 @@ func TestDecisions(t *testing.T) {
 			{newPod("2", "a", "2", "H100"), "h", full("H100", "2 cards")},
 		},
 		"another node for another card": {
-			{newPod("1", "a", "1", "H100"), "a", none},
-			{newPod("2", "a", "1", "H100"), "c", none},
+			{newPod("1", "a", "1", "H100"), "a", noCard},
+			{newPod("2", "a", "1", "H100"), "c", noCard},
 			{newPod("3", "a", "2", "H100|A100"), "h", ""},
 			{newPod("4", "a", "2", "H100|A100"), "h", full("H100|A100", "2 cards")},
 			{newPod("4", "a", "2", "H100|A100"), "a", ""},
@@ -253,13 +261,9 @@ func TestDecisions(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			c := newCluster(t, queues)
 			for _, s := range steps {
-				if got := c.arrive(s.pod, s.node); !says(got, s.want) {
-					t.Errorf("%s on %s: %s\nwant %s", s.pod.Name, s.node, got, s.want)
-				}
+				c.arrive(t, s.pod, s.node, s.want)
 			}
-			if err := c.account.Check(); err != nil {
-				t.Error(err)
-			}
+			testkit.Check(c.account.Check())
 		})
 	}
 }
@@ -272,9 +276,7 @@ func TestFollows(t *testing.T) {
 	ended := bound(newPod("ended", "a", "2", "H100"), "h")
 	ended.Status.Phase = corev1.PodSucceeded
 	c := newCluster(t, queues, running, ended)
-	if got, want := c.arrive(late, "h"), full("H100", "1 card"); !says(got, want) {
-		t.Errorf("after a restart: %s\nwant %s", got, want)
-	}
+	c.arrive(t, late, "h", full("H100", "1 card"))
 	eventually := func(what, want string, pod *corev1.Pod, node string) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
@@ -288,46 +290,30 @@ func TestFollows(t *testing.T) {
 			}
 		}
 	}
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	pods := c.client.CoreV1().Pods("default")
 
-	check(pods.Delete(ctx, "running", metav1.DeleteOptions{}))
+	testkit.Check(pods.Delete(ctx, "running", metav1.DeleteOptions{}))
 	eventually("a pod is gone", "", late, "h")
 	c.Unreserve(ctx, late, "h")
 	c.Unreserve(ctx, late, "h") // a second time changes nothing
 
 	foreign := bound(newPod("foreign", "a", "2", "H100"), "h")
-	_, err := pods.Create(ctx, foreign, metav1.CreateOptions{})
-	check(err)
+	testkit.Must(pods.Create(ctx, foreign, metav1.CreateOptions{}))
 	eventually("another scheduler has bound a pod", full("H100", "1 card"), late, "h")
 
 	foreign = foreign.DeepCopy()
 	foreign.Status.Phase = corev1.PodFailed
-	_, err = pods.UpdateStatus(ctx, foreign, metav1.UpdateOptions{})
-	check(err)
+	testkit.Must(pods.UpdateStatus(ctx, foreign, metav1.UpdateOptions{}))
 	eventually("a pod has failed", "", late, "h")
 
 	other := newPod("other", "a", "1", "A100")
-	if got := c.place(other, "new"); !strings.Contains(got, "none of the cards") {
-		t.Errorf("a node that is not there: %s", got)
-	}
+	c.wants(t, other, "new", noCard) // not there
 	c.nodes = append(c.nodes, &nodeInfo{node: newNode("new", "")})
-	if got := c.place(other, "new"); !strings.Contains(got, "none of the cards") {
-		t.Errorf("a node without a card: %s", got)
-	}
+	c.wants(t, other, "new", noCard)
 	c.nodes[3] = &nodeInfo{node: newNode("new", "A100")}
-	if got := c.place(other, "new"); got != "" {
-		t.Errorf("a node that has got a card: %s", got)
-	}
+	c.wants(t, other, "new", "")
 
-	if err := c.account.Check(); err != nil {
-		t.Error(err)
-	}
+	testkit.Check(c.account.Check())
 }
 
 // TestChanges: a pod that is charged, what becomes of it, and where another pod then
@@ -372,24 +358,18 @@ func TestChanges(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/late=%v", what, late), func(t *testing.T) {
 				c := newCluster(t, queues)
 				pod := newPod("pod", "a", "2", "H100|A100")
-				if got := c.arrive(pod, "h"); got != "" {
-					t.Fatal(got)
-				}
+				c.arrive(t, pod, "h", "")
 				for _, becomes := range x.becomes {
 					next := becomes(pod)
-					c.see(t, pod, next, late)
+					c.see(pod, next, late)
 					pod = next
 				}
 				for queue, want := range map[string]string{"a": x.a, "b": x.b} {
 					waiting := newPod("waiting", queue, map[string]string{"a": "2", "b": "3"}[queue], "H100")
-					if got := c.place(waiting, "h"); !says(got, want) {
-						t.Errorf("queue %s: %s\nwant %s", queue, got, want)
-					}
+					c.wants(t, waiting, "h", want)
 					c.Unreserve(context.Background(), waiting, "h")
 				}
-				if err := c.account.Check(); err != nil {
-					t.Error(err)
-				}
+				testkit.Check(c.account.Check())
 			})
 		}
 	}
@@ -397,14 +377,12 @@ func TestChanges(t *testing.T) {
 
 // see changes a pod in the informer's cache, where nil takes it out, and notifies the
 // handler unless that is late.
-func (c *cluster) see(t *testing.T, before, after *corev1.Pod, late bool) {
-	t.Helper()
-	err, now := c.known.Delete(before), any(nil)
+func (c *cluster) see(before, after *corev1.Pod, late bool) {
+	testkit.Check(c.known.Delete(before))
+	now := any(nil)
 	if after != nil {
-		err, now = c.known.Add(after), after
-	}
-	if err != nil {
-		t.Fatal(err)
+		testkit.Check(c.known.Add(after))
+		now = after
 	}
 	c.touch("h")
 	if !late {
@@ -415,9 +393,7 @@ func (c *cluster) see(t *testing.T, before, after *corev1.Pod, late bool) {
 // wantFull checks that queue a has no room for another H100.
 func (c *cluster) wantFull(t *testing.T) {
 	t.Helper()
-	if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	c.wants(t, newPod("waiting", "a", "1", "H100"), "h", full("H100", "1 card"))
 }
 
 // TestBoundAllTheSame: a pod that is bound although its binding failed is charged,
@@ -426,62 +402,16 @@ func TestBoundAllTheSame(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		c := newCluster(t, queues)
 		pod := newPod("pod", "a", "2", "H100")
-		if got := c.arrive(pod, "h"); got != "" {
-			t.Fatal(got)
-		}
+		c.arrive(t, pod, "h", "")
 		if first {
-			c.see(t, pod, bound(pod.DeepCopy(), "h"), false)
+			c.see(pod, bound(pod.DeepCopy(), "h"), false)
 		}
 		c.Unreserve(context.Background(), pod, "h")
 		if !first {
-			c.see(t, pod, bound(pod.DeepCopy(), "h"), false)
+			c.see(pod, bound(pod.DeepCopy(), "h"), false)
 		}
-		if got, want := c.place(newPod("waiting", "a", "1", "H100"), "h"), full("H100", "1 card"); !says(got, want) {
-			t.Errorf("heard of first: %v: %s\nwant %s", first, got, want)
-		}
+		c.wants(t, newPod("waiting", "a", "1", "H100"), "h", full("H100", "1 card"))
 	}
-}
-
-// TestUpgrade: a scheduler that takes over, of a newer version or of the older again,
-// charges what the one before has bound, and what it had only reserved is free again.
-func TestUpgrade(t *testing.T) {
-	running := newPod("running", "a", "1", "H100")
-	for _, version := range []string{"v1.36", "v1.37", "v1.36 again"} {
-		c := newCluster(t, queues)
-		pod := bound(running.DeepCopy(), "h")
-		testkit.Check(c.known.Add(pod))
-		c.podChanged(nil, pod)
-		if got := c.arrive(newPod("reserved", "a", "1", "H100"), "h"); got != "" {
-			t.Errorf("%s: %s", version, got)
-		}
-		c.wantFull(t)
-	}
-}
-
-// TestLateNews: a pod that has gone is not charged by what is heard of it later.
-func TestLateNews(t *testing.T) {
-	c := newCluster(t, queues)
-	pod := bound(newPod("pod", "a", "2", "H100"), "h")
-	c.podChanged(nil, pod)
-	if got := c.arrive(newPod("waiting", "a", "2", "H100"), "h"); got != "" {
-		t.Error(got)
-	}
-	if len(c.charged) != 1 || len(c.unsettled) != 0 {
-		t.Errorf("%d pods charged, %d to be charged", len(c.charged), len(c.unsettled))
-	}
-}
-
-// TestMadeAgain: a pod that was made again under its name is charged, although the
-// handler has heard of the first only.
-func TestMadeAgain(t *testing.T) {
-	c := newCluster(t, queues)
-	c.place(newPod("any", "cpu", "", ""), "c")
-	first := bound(newPod("pod", "a", "2", "H100"), "h")
-	second := first.DeepCopy()
-	second.UID = "second"
-	c.podChanged(nil, first)
-	testkit.Check(c.known.Add(second))
-	c.wantFull(t)
 }
 
 // TestCardsComeToBeKnown: when nodes bring cards, pods elsewhere that take them are
@@ -491,7 +421,7 @@ func TestCardsComeToBeKnown(t *testing.T) {
 	all := c.nodes
 	c.nodes = slices.DeleteFunc(slices.Clone(all), func(info fwk.NodeInfo) bool { return info.Node().Name != "c" })
 	pod := bound(newPod("pod", "a", "2", "H100"), "elsewhere")
-	c.see(t, pod, pod, false)
+	c.see(pod, pod, false)
 	c.place(newPod("any", "cpu", "", ""), "c")
 	c.nodes = all
 	c.wantFull(t)
@@ -502,16 +432,14 @@ func TestCardsComeToBeKnown(t *testing.T) {
 func TestAbsurd(t *testing.T) {
 	c := newCluster(t, queues)
 	waiting := newPod("waiting", "a", "2", "H100|A100")
-	if got := c.arrive(waiting, "h"); got != "" {
-		t.Fatal(got)
-	}
+	c.arrive(t, waiting, "h", "")
 	absurd := func(name string) *corev1.Pod {
 		pod := bound(newPod(name, "cpu", "", ""), "c")
 		pod.Spec.Containers[0].Resources.Requests = amounts("cpu", "5000000000000")
 		return pod
 	}
 	for _, pod := range []*corev1.Pod{absurd("one"), absurd("two"), bound(newPod("pod", "b", "1", "H100"), "h")} {
-		c.see(t, pod, pod, false)
+		c.see(pod, pod, false)
 	}
 	c.relabel("A100")
 	if got := c.place(newPod("other", "b", "1", "H100"), "c"); strings.Contains(got, "sum too large") {
@@ -527,35 +455,15 @@ func TestAbsurd(t *testing.T) {
 	}
 }
 
-// TestResizedAndBack: a pod that is resized twice before the next cycle is charged as
-// it is then.
-func TestResizedAndBack(t *testing.T) {
-	c := newCluster(t, queues)
-	small, large := bound(newPod("pod", "a", "1", "H100"), "h"), bound(newPod("pod", "a", "2", "H100"), "h")
-	c.see(t, small, small, false)
-	if got := c.place(newPod("waiting", "a", "1", "H100"), "h"); got != "" {
-		t.Fatal(got)
-	}
-	c.see(t, small, large, false)
-	c.see(t, large, small, false)
-	if got := c.place(newPod("waiting", "a", "1", "H100"), "h"); got != "" {
-		t.Error(got)
-	}
-	c.see(t, small, large, false)
-	c.wantFull(t)
-}
-
 // TestExpectedBinding: the binding of a pod that was charged is no news.
 func TestExpectedBinding(t *testing.T) {
 	c := newCluster(t, queues)
 	pod := newPod("pod", "a", "1", "H100")
-	if got := c.arrive(pod, "h"); got != "" {
-		t.Fatal(got)
-	}
-	if c.see(t, pod, bound(pod.DeepCopy(), "h"), false); len(c.unsettled) > 0 {
+	c.arrive(t, pod, "h", "")
+	if c.see(pod, bound(pod.DeepCopy(), "h"), false); len(c.unsettled) > 0 {
 		t.Error("the pod on its node is taken for another's")
 	}
-	if c.see(t, pod, bound(pod.DeepCopy(), "a"), false); len(c.unsettled) == 0 {
+	if c.see(pod, bound(pod.DeepCopy(), "a"), false); len(c.unsettled) == 0 {
 		t.Error("the pod on another node is taken for the one that was charged")
 	}
 }
@@ -565,41 +473,17 @@ func TestExpectedBinding(t *testing.T) {
 func TestVague(t *testing.T) {
 	c := newCluster(t, queues, bound(newPod("pod", "a", "4", "A100|H100"), "new"))
 	pod := newPod("waiting", "b", "4", "H100")
-	if got := c.arrive(pod, "h"); got != "" {
-		t.Errorf("%s", got)
-	}
+	c.arrive(t, pod, "h", "")
 	c.Unreserve(context.Background(), pod, "h")
 	c.nodes = append(c.nodes, &nodeInfo{node: newNode("new", "H100")})
-	if got, want := c.place(pod, "h"), refusal("b", "card H100", "4 cards"); !says(got, want) {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-}
-
-// TestGone: a pod that the lister no longer has counts no more, even if the
-// ledger's own handler has not run.
-func TestGone(t *testing.T) {
-	c := newCluster(t, queues)
-	first, second := newPod("first", "a", "2", "H100"), newPod("second", "a", "2", "H100")
-	if got := c.arrive(first, "h"); got != "" {
-		t.Error(got)
-	}
-	if got, want := c.arrive(second, "h"), full("H100", "2 cards"); !says(got, want) {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-	testkit.Check(c.known.Delete(first))
-	c.touch("h")
-	if got := c.place(second, "h"); got != "" {
-		t.Error(got)
-	}
+	c.wants(t, pod, "h", refusal("b", "card H100", "4 cards"))
 }
 
 // TestHints: which events have a refused pod tried again.
 func TestHints(t *testing.T) {
 	c := newCluster(t, queues)
 	waiting, holder := newPod("waiting", "a", "2", "H100"), newPod("holder", "a", "2", "H100")
-	if got := c.place(holder, "h"); got != "" {
-		t.Fatal(got)
-	}
+	c.wants(t, holder, "h", "")
 	hints := c.Events()
 	if len(hints) != 2 {
 		t.Fatal(hints)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -59,22 +60,15 @@ func (s *story) set(name string, now *corev1.Pod) {
 	before := s.pods[name]
 	delete(s.pods, name)
 	if before != nil {
-		s.must(s.known.Delete(before))
+		testkit.Check(s.known.Delete(before))
 		s.touch(before.Spec.NodeName)
 	}
 	if now != nil {
-		s.must(s.known.Add(now))
+		testkit.Check(s.known.Add(now))
 		s.touch(now.Spec.NodeName)
 		s.pods[name] = now
 	}
 	s.news = append(s.news, [2]*corev1.Pod{before, now})
-}
-
-func (s *story) must(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
 }
 
 // hear gives the handler some news, in order.
@@ -171,7 +165,7 @@ func (s *story) compare(seed uint64) {
 	fresh := newCluster(s.T, roomy)
 	fresh.nodes = s.nodes
 	for _, pod := range s.pods {
-		s.must(fresh.known.Add(pod))
+		testkit.Check(fresh.known.Add(pod))
 	}
 	charges := func(c *cluster) (text string) {
 		c.Admit(context.Background(), newPod("probe", "tight", "9", "H100"), c.nodes)
