@@ -1,6 +1,7 @@
 package vector_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -16,32 +17,41 @@ var compareKernels = []struct {
 }{
 	{
 		"LessEqual",
-		func(dst *vector.Mask, o *operands) { vector.LessEqual(dst, &o.a, o.request) },
+		func(dst *vector.Mask, o *operands) { vector.LessEqual(dst, o.a, o.request) },
 		func(o *operands, i int) bool { return o.rowsA[i].LessEqual(o.request) },
 	},
 	{
 		"Fit",
-		func(dst *vector.Mask, o *operands) { vector.Fit(dst, &o.a, o.request) },
+		func(dst *vector.Mask, o *operands) { vector.Fit(dst, o.a, o.request) },
 		func(o *operands, i int) bool { return o.request.FitsIn(o.rowsA[i]) },
 	},
 	{
 		"FitStrict",
-		func(dst *vector.Mask, o *operands) { vector.FitStrict(dst, &o.a, o.request) },
+		func(dst *vector.Mask, o *operands) { vector.FitStrict(dst, o.a, o.request) },
 		func(o *operands, i int) bool { return o.request.LessEqual(o.rowsA[i]) },
 	},
 	{
 		"FitSum",
-		func(dst *vector.Mask, o *operands) { vector.FitSum(dst, &o.a, &o.b, o.request) },
+		func(dst *vector.Mask, o *operands) { vector.FitSum(dst, o.a, o.b, o.request) },
 		func(o *operands, i int) bool { return o.request.FitsInSum(o.rowsA[i], o.rowsB[i]) },
 	},
 	{
+		"FitSumStrict",
+		func(dst *vector.Mask, o *operands) { vector.FitSumStrict(dst, o.a, o.b, o.request) },
+		func(o *operands, i int) bool {
+			sum := o.rowsA[i].Clone()
+			sum.Add(o.rowsB[i])
+			return o.request.LessEqual(sum)
+		},
+	},
+	{
 		"LessEqualRows",
-		func(dst *vector.Mask, o *operands) { vector.LessEqualRows(dst, &o.a, &o.b) },
+		func(dst *vector.Mask, o *operands) { vector.LessEqualRows(dst, o.a, o.b) },
 		func(o *operands, i int) bool { return o.rowsA[i].LessEqual(o.rowsB[i]) },
 	},
 	{
 		"FitRows",
-		func(dst *vector.Mask, o *operands) { vector.FitRows(dst, &o.a, &o.b) },
+		func(dst *vector.Mask, o *operands) { vector.FitRows(dst, o.a, o.b) },
 		func(o *operands, i int) bool { return o.rowsB[i].FitsIn(o.rowsA[i]) },
 	},
 }
@@ -84,12 +94,12 @@ func TestFitAmong(t *testing.T) {
 						want.Set(i)
 					}
 				}
-				vector.FitAmong(&dst, &o.a, o.request, rows)
+				vector.FitAmong(&dst, o.a, o.request, rows)
 				if !dst.Equal(&want) {
 					t.Errorf("%s, mask %s, with %v:\n got %v\nwant %v", o.name, name, o.request, dst.Words(), want.Words())
 				}
 				if rows != nil {
-					if vector.FitAmong(rows, &o.a, o.request, rows); !rows.Equal(&want) {
+					if vector.FitAmong(rows, o.a, o.request, rows); !rows.Equal(&want) {
 						t.Errorf("%s, mask %s in place, with %v:\n got %v\nwant %v", o.name, name, o.request, rows.Words(), want.Words())
 					}
 				}
@@ -113,11 +123,11 @@ func TestFitMatrix(t *testing.T) {
 			beyond := &dst[count]
 			beyond.Reset(3)
 			beyond.SetAll()
-			vector.FitMatrix(dst, &o.a, &requests)
+			vector.FitMatrix(dst, o.a, &requests)
 			var want vector.Mask
 			for k := range count {
 				if k%repeat == 0 {
-					vector.Fit(&want, &o.a, o.rowsB[k/repeat])
+					vector.Fit(&want, o.a, o.rowsB[k/repeat])
 				}
 				if !dst[k].Equal(&want) {
 					t.Errorf("%s, request %d, %v: other rows than Fit", o.name, k, o.rowsB[k/repeat])
@@ -138,7 +148,7 @@ func TestFailingColumns(t *testing.T) {
 				return
 			}
 			dst := room.take(o.rows(), o.rows()%2 == 0)
-			vector.FailingColumns(dst, &o.a, o.request)
+			vector.FailingColumns(dst, o.a, o.request)
 			for i, row := range o.rowsA {
 				var want uint64
 				for j, x := range o.request {
@@ -162,7 +172,7 @@ func TestRejections(t *testing.T) {
 		var got []int
 		eachOperands(t, func(t *testing.T, o *operands) {
 			for name, rows := range rowMasks(o.rows()) {
-				got = vector.Rejections(got, &o.a, o.request, rows)
+				got = vector.Rejections(got, o.a, o.request, rows)
 				want := make([]int, o.a.Cols())
 				for i, row := range o.rowsA {
 					for j, x := range o.request {
@@ -185,60 +195,15 @@ func TestKernelsOnViews(t *testing.T) {
 		r := testkit.Rand(1)
 		pool := make([]float64, 1<<14)
 		testkit.Fill(r, pool)
-		var o operands
-		o.rowsA = load(&o.a, 300, 5, pool, r, nil)
-		o.rowsB = load(&o.b, 300, 5, pool, r, nil)
-		o.request = vec{3, 0, 2, 1}
+		o := operands{a: new(vector.Matrix), b: new(vector.Matrix)}
+		o.rowsA = load(o.a, 300, 5, pool, r, nil)
+		o.rowsB = load(o.b, 300, 5, pool, r, nil)
 		for _, c := range [][2]int{{0, 300}, {64, 300}, {128, 129}, {192, 256}, {256, 300}, {64, 64}} {
-			part := operands{request: o.request, rowsA: o.rowsA[c[0]:c[1]], rowsB: o.rowsB[c[0]:c[1]]}
-			a, b := o.a.Slice(c[0], c[1]), o.b.Slice(c[0], c[1])
-			n := c[1] - c[0]
-			for name, kernel := range map[string]func(dst *vector.Mask){
-				"LessEqual":     func(dst *vector.Mask) { vector.LessEqual(dst, a, o.request) },
-				"Fit":           func(dst *vector.Mask) { vector.Fit(dst, a, o.request) },
-				"FitStrict":     func(dst *vector.Mask) { vector.FitStrict(dst, a, o.request) },
-				"FitSum":        func(dst *vector.Mask) { vector.FitSum(dst, a, b, o.request) },
-				"LessEqualRows": func(dst *vector.Mask) { vector.LessEqualRows(dst, a, b) },
-				"FitRows":       func(dst *vector.Mask) { vector.FitRows(dst, a, b) },
-			} {
-				var dst vector.Mask
-				kernel(&dst)
-				if dst.Len() != n {
-					t.Fatalf("%s%v: %d rows", name, c, dst.Len())
-				}
-				for _, k := range compareKernels {
-					for i := 0; k.name == name && i < n; i++ {
-						if dst.Test(i) != k.scalar(&part, i) {
-							t.Errorf("%s%v: row %d is %v", name, c, i, dst.Test(i))
-						}
-					}
-				}
-			}
-			sums, copies := make([]float64, n), make([]int64, n)
-			vector.NormalizedSum(sums, a, o.request)
-			vector.Copies(copies, a, o.request)
-			for i, row := range part.rowsA {
-				if !testkit.Same(sums[i], row.NormalizedSum(o.request)) || copies[i] != o.request.CopiesFit(row) {
-					t.Errorf("ratios%v: row %d is %v, %d", c, i, sums[i], copies[i])
-				}
-			}
-			rejects := make([]int, 5)
-			for _, row := range part.rowsA {
-				for j, lack := range o.request.Shortfall(nil, row) {
-					if lack != 0 {
-						rejects[j]++
-					}
-				}
-			}
-			if got := vector.Rejections(nil, a, o.request, nil); !slices.Equal(got, rejects) {
-				t.Errorf("Rejections%v = %v, want %v", c, got, rejects)
-			}
-			if got, want := vector.SumColumns(nil, a, nil), testkit.ColumnSums(contents(a), 5, testkit.All); !same(got, want) {
-				t.Errorf("SumColumns%v = %v, want %v", c, got, want)
-			}
-			if got, want := vector.MaxColumns(nil, a, nil), testkit.ColumnMaxima(contents(a), 5, testkit.All); !same(got, want) {
-				t.Errorf("MaxColumns%v = %v, want %v", c, got, want)
-			}
+			lo, hi := c[0], c[1]
+			checkKernels(t, &operands{
+				name: fmt.Sprintf("rows %d to %d", lo, hi), request: vec{3, 0, 2, 1},
+				a: o.a.Slice(lo, hi), b: o.b.Slice(lo, hi), rowsA: o.rowsA[lo:hi], rowsB: o.rowsB[lo:hi],
+			})
 		}
 	})
 }

@@ -219,12 +219,13 @@ func FuzzMatrixOps(f *testing.F) {
 				if model.cols == 0 {
 					continue
 				}
-				j, column := p.pick(model.cols), make([]float64, rows)
+				j, column := p.pick(model.cols), make([]float64, p.pick(rows+1))
+				lo := p.pick(rows - len(column) + 1)
 				for i := range column {
 					column[i] = p.value()
-					model.rows[i][j] = column[i]
+					model.rows[lo+i][j] = column[i]
 				}
-				m.SetColumn(j, 0, column)
+				m.SetColumn(j, lo, column)
 			case 12:
 				if p.pick(4) > 0 {
 					continue
@@ -352,7 +353,7 @@ func operandsOf(data []byte, width uint8) *operands {
 	cols := int(width)%20 + 1
 	values := make([]float64, len(data)/8)
 	testkit.FloatsOf(values, data)
-	o := &operands{name: "fuzzed", request: make(vec, min(cols, len(values)))}
+	o := &operands{name: "fuzzed", a: new(vector.Matrix), b: new(vector.Matrix), request: make(vec, min(cols, len(values)))}
 	copy(o.request, values)
 	rows := len(values) / cols
 	o.a.Reset(none, rows, cols)
@@ -367,7 +368,53 @@ func operandsOf(data []byte, width uint8) *operands {
 	return o
 }
 
-// FuzzRatio compares every batch kernel with its scalar definition.
+// checkKernels compares every batch kernel with its scalar definition.
+func checkKernels(t *testing.T, o *operands) {
+	t.Helper()
+	floats, ints := make([]float64, o.rows()), make([]int64, o.rows())
+	for _, k := range floatKernels {
+		k.kernel(floats, o)
+		for i, got := range floats {
+			if want := k.scalar(o, i); !testkit.Same(got, want) {
+				t.Errorf("%s %s: row %v, %v, %v: %v, want %v", k.name, o.name, o.rowsA[i], o.rowsB[i], o.request, got, want)
+			}
+		}
+	}
+	vector.Copies(ints, o.a, o.request)
+	for i, got := range ints {
+		if want := o.request.CopiesFit(o.rowsA[i]); got != want {
+			t.Errorf("Copies %s: row %v, request %v: %d, want %d", o.name, o.rowsA[i], o.request, got, want)
+		}
+	}
+	var mask vector.Mask
+	for _, k := range compareKernels {
+		if k.kernel(&mask, o); mask.Len() != o.rows() {
+			t.Fatalf("%s %s: %d rows", k.name, o.name, mask.Len())
+		}
+		for i := range o.rows() {
+			if mask.Test(i) != k.scalar(o, i) {
+				t.Errorf("%s %s: row %v, %v, %v: %v", k.name, o.name, o.rowsA[i], o.rowsB[i], o.request, mask.Test(i))
+			}
+		}
+	}
+	rejects := make([]int, o.a.Cols())
+	for i, row := range o.rowsA {
+		for j, lack := range o.request.Shortfall(nil, row) {
+			if mask.Test(i) && lack != 0 {
+				rejects[j]++
+			}
+		}
+	}
+	if got := vector.Rejections(nil, o.a, o.request, &mask); !slices.Equal(got, rejects) {
+		t.Errorf("Rejections %s = %v, want %v", o.name, got, rejects)
+	}
+	for _, k := range reductions {
+		if got, want := k.kernel(nil, o.a, &mask), k.golden(plain(o.rowsA), o.a.Cols(), mask.Test); !same(got, want) {
+			t.Errorf("%s %s = %v, want %v", k.name, o.name, got, want)
+		}
+	}
+}
+
 func FuzzRatio(f *testing.F) {
 	addVectors(f, func(data []byte) {
 		f.Add(data, uint8(0))
@@ -375,37 +422,7 @@ func FuzzRatio(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, data []byte, width uint8) {
 		o := operandsOf(data, width)
-		testkit.EachImpl(t, func(t *testing.T) {
-			floats, ints := make([]float64, o.rows()), make([]int64, o.rows())
-			for _, k := range floatKernels {
-				k.kernel(floats, o)
-				for i, got := range floats {
-					if want := k.scalar(o, i); !testkit.Same(got, want) {
-						t.Errorf("%s: row %v, %v, %v: %v, want %v", k.name, o.rowsA[i], o.rowsB[i], o.request, got, want)
-					}
-				}
-			}
-			vector.Copies(ints, &o.a, o.request)
-			for i, got := range ints {
-				if want := o.request.CopiesFit(o.rowsA[i]); got != want {
-					t.Errorf("Copies: row %v, request %v: %d, want %d", o.rowsA[i], o.request, got, want)
-				}
-			}
-			var mask vector.Mask
-			for _, k := range compareKernels {
-				k.kernel(&mask, o)
-				for i := range o.rows() {
-					if mask.Test(i) != k.scalar(o, i) {
-						t.Errorf("%s: row %v, %v, %v: %v", k.name, o.rowsA[i], o.rowsB[i], o.request, mask.Test(i))
-					}
-				}
-			}
-			for _, k := range reductions {
-				if got, want := k.kernel(nil, &o.a, &mask), k.golden(plain(o.rowsA), o.a.Cols(), mask.Test); !same(got, want) {
-					t.Errorf("%s = %v, want %v", k.name, got, want)
-				}
-			}
-		})
+		testkit.EachImpl(t, func(t *testing.T) { checkKernels(t, o) })
 	})
 }
 

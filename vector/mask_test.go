@@ -89,25 +89,3 @@ func TestMaskAgainstMap(t *testing.T) {
 		}
 	}
 }
-
-func TestMaskMillion(t *testing.T) {
-	m := vector.NewMask(1_000_000)
-	for r := 0; r < 1_000_000; r += 7 {
-		m.Set(r)
-	}
-	m.Clear(0)
-	if m.First() != 7 {
-		t.Errorf("First = %d, want 7", m.First())
-	}
-	m.Set(0)
-	if got, want := m.Count(), (1_000_000+6)/7; got != want {
-		t.Errorf("Count = %d, want %d", got, want)
-	}
-	next := 0
-	for r := range m.All() {
-		if r != next {
-			t.Fatalf("row %d, want %d", r, next)
-		}
-		next += 7
-	}
-}

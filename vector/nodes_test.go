@@ -369,9 +369,7 @@ func nodesStory(t *testing.T, p *program) {
 		case 15: // a copy of something else in between
 			if p.pick(4) == 0 {
 				other := vector.NewNodes(none, 2, opts...)
-				if _, _, err := other.Set("x", 1, vector.NodeAmounts{Allocatable: vec{1}}); err != nil {
-					t.Fatal(err)
-				}
+				mustSet(t, other, "x", 1, vector.NodeAmounts{Allocatable: vec{1}})
 				other.Snapshot(&view)
 			}
 		}
@@ -409,9 +407,7 @@ var cpuGPU = vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu",
 func mustSet(t testing.TB, n *vector.Nodes, name string, generation int64, a vector.NodeAmounts) int {
 	t.Helper()
 	row, _, err := n.Set(name, generation, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(err)
 	return row
 }
 

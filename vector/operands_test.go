@@ -13,7 +13,7 @@ import (
 // for the scalar definition.
 type operands struct {
 	name  string
-	a, b  vector.Matrix
+	a, b  *vector.Matrix
 	rowsA []vec
 	rowsB []vec
 	// request has a value for every column but sometimes the last ones.
@@ -77,7 +77,7 @@ const maxRows, maxCols = 100_003, 130
 // eachOperands calls f with operands of every shape and kind. They are reused
 // from call to call.
 func eachOperands(t *testing.T, f func(t *testing.T, o *operands)) {
-	o := new(operands)
+	o := &operands{a: new(vector.Matrix), b: new(vector.Matrix)}
 	for _, kind := range kinds {
 		r := testkit.Rand(uint64(len(kind.name)))
 		// One pool of amounts, from which every operand takes a piece: filling
@@ -88,8 +88,8 @@ func eachOperands(t *testing.T, f func(t *testing.T, o *operands)) {
 		kind.request(r, requests)
 		shapes(t, func(rows, cols int) {
 			o.name = fmt.Sprintf("%s %dx%d", kind.name, rows, cols)
-			o.rowsA = load(&o.a, rows, cols, pool, r, o.rowsA)
-			o.rowsB = load(&o.b, rows, cols, pool, r, o.rowsB)
+			o.rowsA = load(o.a, rows, cols, pool, r, o.rowsA)
+			o.rowsB = load(o.b, rows, cols, pool, r, o.rowsB)
 			at, length := r.IntN(len(requests)-maxCols), cols
 			if r.IntN(4) == 0 {
 				length = r.IntN(cols + 1)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -18,33 +17,6 @@ func TestOverlayZeroValue(t *testing.T) {
 	o.Rollback(vector.Mark{})
 	o.Reset(matrixOf(2, vec{1, 2}))
 	wantMatrix(t, "after Reset", o.Matrix(), [][]float64{{1, 2}})
-}
-
-func TestOverlayMarksNest(t *testing.T) {
-	src := matrixOf(2, vec{10, 1}, vec{20, zero}, vec{nan, inf})
-	o := vector.NewOverlay(src)
-	m := o.Matrix()
-	start := contents(src)
-
-	outer := o.Mark()
-	testkit.Check(o.SubFromRow(0, vec{4, 1}))
-	afterOuter := contents(m)
-	inner := o.Mark()
-	o.SetRow(1, vec{5})
-	testkit.Check(o.AddToRow(2, vec{1, -5}))
-	testkit.Check(o.AddToRow(1, vec{0.1, 0.2}))
-	wantMatrix(t, "changed", m, [][]float64{{6, 0}, {5.1, 0.2}, {nan, inf}})
-	wantMatrix(t, "the source", src, start)
-	o.Rollback(inner)
-	wantMatrix(t, "rolled back to the inner mark", m, afterOuter)
-	o.Rollback(inner)
-	wantMatrix(t, "rolled back twice", m, afterOuter)
-	o.Rollback(outer)
-	wantMatrix(t, "rolled back to the outer mark", m, start)
-	wantPanic(t, "vector: mark is no longer in the overlay's history", func() { o.Rollback(inner) })
-	o.SetRow(0, nil)
-	o.Rollback(vector.Mark{})
-	wantMatrix(t, "rolled back to the start", m, start)
 }
 
 func TestOverlayChanges(t *testing.T) {
@@ -80,20 +52,6 @@ func TestOverlayChanges(t *testing.T) {
 	if _, all := m.Changed(nil, at); !all {
 		t.Error("Reset to another matrix does not count as a change of all rows")
 	}
-}
-
-func TestOverlayRefusal(t *testing.T) {
-	src := vector.NewMatrix(columns("gpu"), 2, 1)
-	o := vector.NewOverlay(src)
-	o.SetRow(0, vec{3})
-	version := o.Matrix().Version()
-	if o.AddToRow(1, vec{0.5}) == nil || o.SubFromRow(0, vec{nan}) == nil {
-		t.Error("accepted a fraction")
-	}
-	if o.Matrix().Version() != version {
-		t.Error("a refusal counts as a change")
-	}
-	wantMatrix(t, "after refusals", o.Matrix(), [][]float64{{3}, {0}})
 }
 
 func TestOverlayOfView(t *testing.T) {

@@ -2,7 +2,6 @@ package vector_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
@@ -17,27 +16,27 @@ var floatKernels = []struct {
 }{
 	{
 		"NormalizedSum",
-		func(dst []float64, o *operands) { vector.NormalizedSum(dst, &o.a, o.request) },
+		func(dst []float64, o *operands) { vector.NormalizedSum(dst, o.a, o.request) },
 		func(o *operands, i int) float64 { return o.rowsA[i].NormalizedSum(o.request) },
 	},
 	{
 		"DominantResource",
-		func(dst []float64, o *operands) { vector.DominantResource(dst, &o.a, o.request) },
+		func(dst []float64, o *operands) { vector.DominantResource(dst, o.a, o.request) },
 		func(o *operands, i int) float64 { return o.rowsA[i].DominantResource(o.request) },
 	},
 	{
 		"NormalizedSumRows",
-		func(dst []float64, o *operands) { vector.NormalizedSumRows(dst, &o.a, &o.b) },
+		func(dst []float64, o *operands) { vector.NormalizedSumRows(dst, o.a, o.b) },
 		func(o *operands, i int) float64 { return o.rowsA[i].NormalizedSum(o.rowsB[i]) },
 	},
 	{
 		"DominantResourceRows",
-		func(dst []float64, o *operands) { vector.DominantResourceRows(dst, &o.a, &o.b) },
+		func(dst []float64, o *operands) { vector.DominantResourceRows(dst, o.a, o.b) },
 		func(o *operands, i int) float64 { return o.rowsA[i].DominantResource(o.rowsB[i]) },
 	},
 	{
 		"WeightedSum",
-		func(dst []float64, o *operands) { vector.WeightedSum(dst, &o.a, o.request) },
+		func(dst []float64, o *operands) { vector.WeightedSum(dst, o.a, o.request) },
 		func(o *operands, i int) float64 { return testkit.WeightedRow(o.rowsA[i], o.request) },
 	},
 }
@@ -60,22 +59,6 @@ func TestFloatKernels(t *testing.T) {
 			}
 		})
 	})
-}
-
-func TestRatiosWorked(t *testing.T) {
-	nodes := matrixOf(5, vec{64000, 256e9, 8, 4, 100}, vec{1000, 4e9, 0.5, 0, 0})
-	capacity := vec{64000, 256e9, 8, 4, 100}
-	sums, shares := make([]float64, 2), make([]float64, 2)
-	vector.NormalizedSum(sums, nodes, capacity)
-	vector.DominantResource(shares, nodes, capacity)
-	if !slices.Equal(sums, []float64{5, 0.09375}) || !slices.Equal(shares, []float64{1, 0.0625}) {
-		t.Errorf("sums %v, shares %v", sums, shares)
-	}
-	copies := make([]int64, 2)
-	vector.Copies(copies, nodes, vec{1000, 4e9, 0.5})
-	if !slices.Equal(copies, []int64{16, 1}) {
-		t.Errorf("copies %v", copies)
-	}
 }
 
 func TestSumCopiesSaturates(t *testing.T) {

@@ -35,7 +35,7 @@ func TestColumnReductions(t *testing.T) {
 			rows := plain(o.rowsA)
 			for name, mask := range rowMasks(o.rows()) {
 				for _, k := range reductions {
-					dst = k.kernel(dst, &o.a, mask)
+					dst = k.kernel(dst, o.a, mask)
 					if want := k.golden(rows, o.a.Cols(), selects(mask)); !same(dst, want) {
 						t.Errorf("%s %s, mask %s: %v, want %v", k.name, o.name, name, dst, want)
 					}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/vector"
 )
 
 func TestVectorLessEqual(t *testing.T) {
@@ -379,14 +378,5 @@ func TestVectorFitLaws(t *testing.T) {
 			// Neighbours, where a rounded quotient of 1 would be wrong.
 			checkFitLaws(t, vec{x}, vec{math.Nextafter(x, y)})
 		}
-	}
-}
-
-func TestVectorConverts(t *testing.T) {
-	plain := []float64{1, 2}
-	v := vector.ResourceVector(plain)
-	v.Add(vec{1})
-	if plain[0] != 2 {
-		t.Error("the conversion copied")
 	}
 }
