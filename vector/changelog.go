@@ -55,8 +55,8 @@ func (m *Matrix) Version() uint64 {
 }
 
 // Changed sets dst to the rows written since an earlier [Matrix.Version], ascending. all
-// is true, and dst empty, when every row may differ: all were rewritten, or the log of
-// 1,024 writes no longer reaches back. Removed rows do not appear; compare [Matrix.Rows].
+// is true, and dst empty, when every row may differ: all were rewritten, or since is more
+// than 1,024 writes ago. Removed rows are not there; see Rows.
 func (m *Matrix) Changed(dst []int32, since uint64) (rows []int32, all bool) {
 	return m.log.changed(dst, since, m.rows)
 }

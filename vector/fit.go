@@ -259,8 +259,7 @@ func Shortfall(dst, free *Matrix, request ResourceVector) {
 	}
 }
 
-// FailingColumns sets bit j of dst[i] when row i of free rejects request in column j, of
-// at most 64.
+// FailingColumns sets bit j of dst[i] where row i rejects request[j], j < 64.
 func FailingColumns(dst []uint64, free *Matrix, request ResourceVector) {
 	free.checkVector(request)
 	if free.cols > 64 {

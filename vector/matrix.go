@@ -275,7 +275,7 @@ func (m *Matrix) setRow(i int, v ResourceVector) {
 
 // AddToRow adds v to row i. An [*AmountError] changes nothing: NaN, infinite amounts and
 // sums, and in an integral column an amount that is not whole, or an amount or a sum of
-// 2^53 or more. What is infinite or NaN already stays so.
+// 2^53 or more. What is infinite or NaN stays so.
 func (m *Matrix) AddToRow(i int, v ResourceVector) error {
 	m.checkWritable()
 	return m.addRow(i, v, 1)

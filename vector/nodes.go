@@ -15,12 +15,11 @@ import (
 //
 // Every row has a generation: a number of the caller that moves whenever the node or a
 // pod on it does, such as kube-scheduler's of a NodeInfo. In between [Nodes.Assume] adds
-// pods; a Set with a new generation replaces what they made of the row.
+// pods, until a Set with a new generation replaces the row.
 //
 // One goroutine writes. Others read copies ([Nodes.Snapshot]); of the Nodes that are
 // written they may call Len, Row, Name, Names and Current. Rows move when nodes are
-// deleted: look up by name again what you found in a copy. The zero value can only become
-// a copy.
+// deleted: look up names again. The zero value can become a copy.
 type Nodes struct {
 	mu    sync.RWMutex
 	names directory
@@ -546,7 +545,7 @@ func (n *Nodes) moved(row int) {
 }
 
 // Snapshot makes dst, zero Nodes or a copy, a copy of n without reciprocals. Only rows
-// that changed are copied, and count as changed. Nobody may read dst meanwhile.
+// that changed are copied and count so. Nobody may read dst then.
 func (n *Nodes) Snapshot(dst *Nodes) {
 	if n == dst {
 		panic(panicDstInput)

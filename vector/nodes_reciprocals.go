@@ -20,7 +20,7 @@ type reciprocals struct {
 
 // KeepReciprocals keeps reciprocals of columns of allocatable up to date, 8 bytes each. A
 // scorer asks once, when it is bound, maybe while others read. [NormalizedSumRows] and
-// [DominantResourceRows] are faster where all columns have them.
+// [DominantResourceRows] are faster where all have them.
 func (n *Nodes) KeepReciprocals(columns ...int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

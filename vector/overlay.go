@@ -1,8 +1,8 @@
 package vector
 
 // Overlay tries changes on a private copy of a matrix and takes them back to the bit, for
-// preemption and consolidation. A worker keeps one and resets it once per snapshot. The
-// zero value holds an empty matrix. It is for one goroutine.
+// preemption and consolidation. A worker keeps one and resets it for each snapshot. It is
+// for one goroutine. The zero value is empty.
 type Overlay struct {
 	matrix  Matrix
 	rows    []int32   // journal: the rows changed, oldest first
@@ -99,7 +99,7 @@ func (o *Overlay) Mark() Mark {
 }
 
 // Rollback takes back every change since mark; the zero Mark all of them. It panics for a
-// mark from before the last Reset, or from a point rolled back itself.
+// mark from before the last Reset or from a point rolled back.
 func (o *Overlay) Rollback(mark Mark) {
 	n := mark.changes
 	if mark != (Mark{}) && (mark.stage < o.began || n > len(o.rows) || n > 0 && o.stages[n-1] >= mark.stage) {

@@ -6,7 +6,7 @@ import (
 )
 
 // Schema identifies the columns of a matrix. Two are equal (==) exactly when made from
-// equal columns. Operands with the zero Schema are checked by width only.
+// equal columns. With the zero Schema operands are checked by width.
 type Schema struct {
 	last unique.Handle[schemaColumns]
 }

@@ -9,12 +9,11 @@ import (
 // ResourceVector is one entity's amounts, such as a pod's request: element i is of
 // resource i, and one that is missing counts as 0. Copying the value shares the elements.
 // Only Clone, a growing Add, Sub or SetMax, and Shortfall with a short dst allocate. The
-// operations are KAI-Scheduler's ("Vectorizing Resource Representation", 2025).
+// operations are KAI-Scheduler's (Vectorizing Resource Representation).
 type ResourceVector []float64
 
 // LessEqual reports whether every element of v is at most the same one of other: the
-// strict rule. An element that is 0 in v counts, so a negative one in other rejects. NaN
-// rejects.
+// strict rule. A 0 in v counts: a negative element of other rejects, and NaN.
 func (v ResourceVector) LessEqual(other ResourceVector) bool {
 	// !(x <= y), and not x > y, rejects a NaN on either side.
 	n := min(len(v), len(other))
@@ -37,7 +36,7 @@ func (v ResourceVector) LessEqual(other ResourceVector) bool {
 }
 
 // FitsIn reports whether a request v fits into free: every positive element is at most
-// free's. What is not requested never rejects, even where free is negative:
+// free's. What is not requested never rejects, not even a negative free:
 // kube-scheduler's rule. NaN in v rejects, and in free where v requests.
 func (v ResourceVector) FitsIn(free ResourceVector) bool {
 	n := min(len(v), len(free))
@@ -176,8 +175,8 @@ func (v ResourceVector) DominantResourceIndex(total ResourceVector) (share float
 
 // CopiesFit returns how many copies of the request v fit into free together: the least
 // floor(free[i]/v[i]) over positive v[i], exact for integers below 2^53 (docs/proofs.md),
-// from 0 to math.MaxInt64, which a request of nothing gives. A NaN gives 0 where FitsIn
-// rejects it. An infinite request fits only infinite room.
+// at most math.MaxInt64, as for a request of nothing; 0 where FitsIn rejects a NaN. An
+// infinite request fits only infinite room.
 func (v ResourceVector) CopiesFit(free ResourceVector) int64 {
 	// Rounding down once, at the end, gives the same: the least quotient has the least floor.
 	least := math.Inf(1)
