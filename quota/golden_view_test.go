@@ -31,7 +31,6 @@ type goldView struct {
 	partial bool
 	jobs    []*goldViewJob
 	deleted map[string]bool
-	careful bool // not all that it says may be counted: what comes first is
 }
 
 // goldReconciler makes a ledger agree with a view.
@@ -41,13 +40,12 @@ type goldReconciler struct {
 	views   []*goldViewJob
 	seen    map[string]*goldViewTask
 	deleted map[string]bool
-	careful bool
 	leaves  map[string]bool // jobs of which tasks stay that the view doesn't have
 }
 
 // reconcile makes the ledger agree with a view, and reports it.
 func (g *golden) reconcile(view goldView) (rep Report) {
-	r := goldReconciler{golden: g, rep: &rep, seen: map[string]*goldViewTask{}, deleted: view.deleted, careful: view.careful, leaves: map[string]bool{}}
+	r := goldReconciler{golden: g, rep: &rep, seen: map[string]*goldViewTask{}, deleted: view.deleted, leaves: map[string]bool{}}
 	r.views = slices.SortedFunc(slices.Values(view.jobs), func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
 	if view.partial {
 		for id := range g.jobs {
@@ -322,7 +320,7 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 	if reserved && next.text() == j.text() {
 		return
 	}
-	if reason := r.uncounted(next, j); r.careful && keeps && reason != "" {
+	if reason := r.uncounted(next, j); keeps && reason != "" {
 		r.fail(v.id, "", reason)
 		return
 	}

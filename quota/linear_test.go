@@ -257,12 +257,8 @@ func (r *run) administer(m *model) {
 			return // sums are only estimated
 		}
 		op.seq, op.change, op.got, op.high = rep.Seq, rep.Changed, report(rep), r.now()
-		// Whether each amount was looked at alone shows in what failed.
-		careful := slices.ContainsFunc(rep.Failed, func(f Ref) bool {
-			return f.Reason != ReasonGetTaskRequestResourceFailed && f.Reason != ReasonUnknownQueue
-		})
 		op.again = func(g *golden) string {
-			return report(g.reconcile(goldView{partial: view.Partial, jobs: jobs, careful: careful}))
+			return report(g.reconcile(goldView{partial: view.Partial, jobs: jobs}))
 		}
 		r.note(op)
 		return

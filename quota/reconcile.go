@@ -38,11 +38,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.lockPlaced(s.nodes())
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
-	// Before large, which reads the cards that assign finds.
 	r.assign()
-	// Each amount is looked at on its own only if it must be: for most views no sum is near
-	// 2^53.
-	r.careful = r.large()
 	r.run()
 	if r.rep.Changed && l.cfg.OnEvent != nil {
 		r.events = append(r.events, Event{Seq: r.seq, Kind: EventReconciled})
@@ -66,7 +62,6 @@ type reconciler struct {
 	l       *Ledger
 	ids     []string           // of the jobs that may change, sorted
 	touched map[string][]*task // by job, of a partial view: those that it says something of
-	careful bool               // something may be too large to be counted
 	seq     uint64
 	rep     Report
 	events  []Event
@@ -119,68 +114,25 @@ func (r *reconciler) tasksOf(j *job) iter.Seq[*task] {
 	return j.tasks()
 }
 
-// run changes the ledger: what has ended goes first, so that it takes no room from what is
-// charged and held then. Where much changes, the sums of the queues above are made once in
-// the end, unless holds are to be found by room.
+// run changes the ledger.
 func (r *reconciler) run() {
 	l := r.l
-	charge := func() {
-		r.giveBack()
-		for _, j := range r.jobs {
-			r.place(j)
-		}
-		r.giveUp()
+	// First, so that what has ended takes no room from what is charged and held then.
+	r.giveBack()
+	for _, j := range r.jobs {
+		r.place(j)
 	}
+	r.giveUp()
+	l.relimit() // holds look for room
 	// After every charge of every job: what runs can't give way, and a hold can go where
 	// there is room then.
-	admit := func() {
-		for _, j := range r.jobs {
-			r.admit(j)
-		}
-	}
-	switch many := !r.careful && len(r.ids)*l.book.Levels > 4*len(l.queues); {
-	case many && r.chooses():
-		l.book.SumAfter(charge)
-		l.relimit() // holds look for room
-		admit()
-	case many:
-		l.book.SumAfter(func() { charge(); admit() })
-	default:
-		charge()
-		l.relimit()
-		admit()
+	for _, j := range r.jobs {
+		r.admit(j)
 	}
 	r.wait()
+	// What is over is reported by the queues and the limits that this change leaves.
 	l.prune()
 	l.relimit()
-	r.mark()
-}
-
-// chooses reports whether a min may have to be held on one card or another, which depends
-// on the room for it. Sums that are made in the end know of no room before it.
-func (r *reconciler) chooses() bool {
-	for _, v := range r.jobs {
-		if v.min != nil && slices.ContainsFunc(v.min.min.Items, func(it book.MinItem) bool { return it.Alts.Multi() }) {
-			return true
-		}
-		j := r.l.jobs[v.ID]
-		if j != nil && slices.ContainsFunc(j.Items, func(it *book.Item) bool { return it.Alts.Multi() && !it.Implicit }) {
-			return true
-		}
-	}
-	return false
-}
-
-// mark marks what has come to exceed a limit, in every queue that an amount counts in.
-// Decisions mark what they make; what a view brings may exceed any limit.
-func (r *reconciler) mark() {
-	marked := map[*book.Queue]bool{}
-	r.records(func(j *job) {
-		for q := j.Queue; q != nil && !marked[q]; q = q.Parent {
-			marked[q] = true
-			q.MarkAll()
-		}
-	})
 }
 
 // did notes a change of a task or, without one, of a job.
@@ -253,7 +205,7 @@ func (r *reconciler) place(v *sightJob) {
 		return
 	}
 	if j := l.jobs[v.ID]; j != nil && recordOf(j.Queue) != q && v.moves {
-		if v.lost = r.careful && !book.MayMove(&j.Job, &q.Queue); v.lost {
+		if v.lost = !book.MayMove(&j.Job, &q.Queue); v.lost {
 			r.rep.fail(v.ID, "", ReasonTooLarge, fmt.Sprintf("queue %q can't count what it has", brief(v.Queue)))
 			return
 		}
@@ -289,7 +241,7 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 		switch t := vt.was; {
 		// No limit stops what runs, but a sum that could not be counted does, of this task
 		// alone.
-		case r.careful && !book.MayForce(&is, &q.Queue, &vt.req.use, vt.cards):
+		case !book.MayForce(&is, &q.Queue, &vt.req.use, vt.cards):
 			var a Answer
 			l.fillTask(&a, &is, vt.req, &q.Queue)
 			r.rep.fail(v.ID, vt.req.id, a.Refusal.Reason, a.Refusal.Message())
@@ -471,7 +423,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		return
 	}
 	var is book.Answer
-	if q := &l.queues[v.Queue].Queue; r.careful && keeps && !p.MayHold(&is, q, j.record()) {
+	if q := &l.queues[v.Queue].Queue; keeps && !p.MayHold(&is, q, j.record()) {
 		var a Answer
 		l.fillJob(&a, &is, &JobRequest{id: v.ID, queue: v.Queue, min: *needs}, q)
 		r.rep.fail(v.ID, "", a.Refusal.Reason, a.Refusal.Message())
@@ -533,46 +485,4 @@ func (r *reconciler) wait() {
 func (t *TaskRequest) asksAs(other *TaskRequest) bool {
 	return t.job == other.job && t.queue == other.queue && t.use.CPU == other.use.CPU && t.use.Memory == other.use.Memory &&
 		slices.Equal(t.use.Items, other.use.Items)
-}
-
-// large reports whether a sum might reach 2^53. That is asked of more than there will be: of
-// all that is there, what the tasks of the view are charged, and the mins of its jobs on each
-// of their alternatives. Only then each amount has to be looked at on its own.
-func (r *reconciler) large() (large bool) {
-	l, sums := r.l, recordSums(limitExact-1, true)
-	for _, v := range r.jobs {
-		j, named := l.jobs[v.ID], l.queues[v.Queue]
-		if named == nil {
-			continue // the job stays as it is
-		}
-		q := &named.Queue
-		if j != nil && !v.moves {
-			q = j.Queue
-		}
-		add := func(dim int32, amount int64) {
-			_, ok := sums.add(q, dim, amount)
-			large = large || !ok
-		}
-		if j != nil && j.Queue != q {
-			j.Each(func(dim int32, allocated, held, _ int64) { add(dim, allocated+held) })
-		}
-		for vt := range r.allocated(v) {
-			add(dimCPU, vt.req.use.CPU)
-			add(dimMemory, vt.req.use.Memory)
-			for i, card := range vt.cards {
-				add(card, vt.req.use.Items[i].Amount)
-			}
-		}
-		if v.min == nil || v.Phase == PhasePending {
-			continue // nothing more is held
-		}
-		add(dimCPU, v.min.min.CPU)
-		add(dimMemory, v.min.min.Memory)
-		for _, it := range v.min.min.Items {
-			for _, dim := range it.Alts.Cards {
-				add(dim, it.Amount)
-			}
-		}
-	}
-	return large
 }

@@ -551,14 +551,15 @@ func (r *restorer) waitingTask(s *snapshotTask) error {
 // sums adds up each tree before the ledger does, whose sums must not pass 2^63. Each amount
 // of the text is below 2^53, and a text may have any number of them.
 func (r *restorer) sums() error {
-	// Without what is in the cells: the ledger makes these sums later, from the same
-	// records.
-	sums := recordSums(book.MostSum, false)
+	sums := treeSums{dims: r.l.m.Len(), parents: map[string]string{}}
+	for i := range r.doc.Queues {
+		sums.parents[r.doc.Queues[i].Name] = r.doc.Queues[i].Parent
+	}
 	for i := range r.doc.Jobs {
 		j := r.l.jobs[r.doc.Jobs[i].ID]
 		var err error
 		j.Each(func(dim int32, allocated, held, _ int64) {
-			if _, ok := sums.add(j.Queue, dim, allocated+held); !ok && err == nil {
+			if _, ok := sums.add(r.doc.Jobs[i].Queue, dim, allocated+held); !ok && err == nil {
 				err = r.l.overflowAt("job", j.id, allocated+held, dim)
 			}
 		})

@@ -148,14 +148,7 @@ func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 	}
 	maps.Copy(parents, heirs)
 	// By names, in the tree that is to be. The records are still those of the old one.
-	sums := treeSums[string]{
-		most:  book.MostSum,
-		start: func(string) []int64 { return make([]int64, l.m.Len()) },
-		parent: func(name string) (string, bool) {
-			_, stays := parents[parents[name]]
-			return parents[name], stays
-		},
-	}
+	sums := treeSums{dims: l.m.Len(), parents: parents}
 	for q := range l.byName() {
 		if q.Jobs == 0 {
 			continue
@@ -174,55 +167,35 @@ func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 	return nil
 }
 
-// treeSums adds up amounts by tree, where sums are largest: of queues by their records or, of
-// a tree that is yet to be, by their names.
-type treeSums[Q comparable] struct {
-	most   int64
-	parent func(Q) (Q, bool)   // false: the queue is at the top
-	start  func(top Q) []int64 // what a tree has already, by dimension
-	trees  map[Q]*treeSum[Q]   // of each queue that was asked for, and of those above it
+// treeSums adds up amounts by tree, where sums are largest.
+type treeSums struct {
+	dims    int
+	parents map[string]string   // of every queue; of one at the top no queue
+	trees   map[string]*treeSum // of each queue that was asked for, and of those above it
 }
 
 // treeSum is a tree by the queue at its top, which all queues of the tree share.
-type treeSum[Q comparable] struct {
-	top  Q
-	sums []int64
-}
-
-// recordSums are the sums of queues of the book, with what is there or without.
-func recordSums(most int64, fromCells bool) *treeSums[*book.Queue] {
-	return &treeSums[*book.Queue]{
-		most:   most,
-		parent: func(q *book.Queue) (*book.Queue, bool) { return q.Parent, q.Parent != nil },
-		start: func(top *book.Queue) []int64 {
-			sums := make([]int64, len(top.Cells))
-			for dim := range sums {
-				if fromCells {
-					sums[dim] = top.Cells[dim].Full()
-				}
-			}
-			return sums
-		},
-	}
+type treeSum struct {
+	top  string
+	sums []int64 // by dimension
 }
 
 // tree returns the sums of a queue's tree. However often it is called, it goes from each queue
 // to its parent once: a chain of queues must not cost its length for each of them.
-func (s *treeSums[Q]) tree(q Q) *treeSum[Q] {
-	var path []Q
-	t := s.trees[q]
-	for t == nil {
-		path = append(path, q)
-		above, isBelow := s.parent(q)
-		if !isBelow {
-			t = &treeSum[Q]{q, s.start(q)}
+func (s *treeSums) tree(queue string) *treeSum {
+	if s.trees == nil {
+		s.trees = map[string]*treeSum{}
+	}
+	var path []string
+	t := s.trees[queue]
+	for ; t == nil; t = s.trees[queue] {
+		path = append(path, queue)
+		above := s.parents[queue]
+		if _, stays := s.parents[above]; !stays {
+			t = &treeSum{queue, make([]int64, s.dims)}
 			break
 		}
-		q = above
-		t = s.trees[q]
-	}
-	if s.trees == nil {
-		s.trees = map[Q]*treeSum[Q]{}
+		queue = above
 	}
 	// Each queue on the way knows its tree from now on.
 	for _, below := range path {
@@ -231,12 +204,12 @@ func (s *treeSums[Q]) tree(q Q) *treeSum[Q] {
 	return t
 }
 
-// add adds an amount of a queue, unless the sum would be more than the most. It returns the top
-// of the tree.
-func (s *treeSums[Q]) add(q Q, dim int32, amount int64) (top Q, ok bool) {
-	t := s.tree(q)
+// add adds an amount of a queue, unless the sum would be more than book.MostSum. It returns
+// the top of the tree.
+func (s *treeSums) add(queue string, dim int32, amount int64) (top string, ok bool) {
+	t := s.tree(queue)
 	// So written the sum itself can't overflow.
-	if amount > s.most-t.sums[dim] {
+	if amount > book.MostSum-t.sums[dim] {
 		return t.top, false
 	}
 	t.sums[dim] += amount

@@ -31,10 +31,10 @@ func TestUndo(t *testing.T) {
 		w.charge(j, Use{CPU: 1, Items: []UseItem{{w.alts("C"), 2}}})
 		for _, q := range w.TopDown() { // too much is held
 			q.Cells[cardA].Limit = 2
-			q.MarkAll()
+			q.mark(cardA)
 		}
 		w.org.Cells[CPU].Limit = 2
-		w.org.MarkAll()
+		w.org.mark(CPU)
 		before := w.state(j)
 		if !w.q.Over(cardA) || !w.org.Over(cardA) || !w.org.Over(CPU) || w.q.Over(CPU) {
 			t.Fatal("marks:", before)

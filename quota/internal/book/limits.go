@@ -22,7 +22,6 @@ func (b *Book) SetLimits(dims []int, cluster func(dim int) int64, enforce bool, 
 	for _, q := range b.TopDown() {
 		limitLevel(q.Children, dims, func(dim int) int64 { return q.Real[dim] }, enforce, quota)
 		for _, dim := range dims {
-			delete(q.over, int32(dim))
 			q.mark(int32(dim))
 		}
 	}

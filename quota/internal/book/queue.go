@@ -31,8 +31,7 @@ const (
 
 // Book is a tree of queues.
 type Book struct {
-	Dims   int // how many dimensions there are
-	Levels int // how many queues are below one another at most
+	Dims int // how many dimensions there are
 
 	top     []*Queue // those without a parent
 	emptied []*Queue // that may be orphans without records by the end of a change
@@ -107,26 +106,21 @@ func (q *Queue) add(dim int32, allocated, held, elastic int64) {
 		c.Allocated += allocated
 		c.Held += held
 		c.Elastic += elastic
-		if len(q.over) > 0 && q.over[dim] && !c.exceeded() {
-			delete(q.over, dim)
-		}
+		q.mark(dim)
 	}
 }
 
-// mark marks a dimension as over, if it is.
+// mark marks a dimension as over, if it is, and only then.
 func (q *Queue) mark(dim int32) {
-	if q.Cells[dim].exceeded() {
+	switch is := q.Cells[dim].exceeded(); {
+	case is == q.over[dim]:
+	case !is:
+		delete(q.over, dim)
+	default:
 		if q.over == nil {
 			q.over = map[int32]bool{}
 		}
 		q.over[dim] = true
-	}
-}
-
-// MarkAll marks every dimension that is over.
-func (q *Queue) MarkAll() {
-	for dim := range q.Cells {
-		q.mark(int32(dim))
 	}
 }
 

@@ -34,19 +34,12 @@ func (q *Queue) Depth() (n int) {
 
 // Link makes the tree of queues, whose Parent and Orphan are set.
 func (b *Book) Link(queues []*Queue) {
-	b.top, b.Levels = nil, 0
+	b.top = nil
 	for _, q := range queues {
 		q.Children = q.Children[:0]
 	}
 	for _, q := range queues {
 		b.link(q)
-	}
-	for level := b.top; len(level) > 0; b.Levels++ {
-		var next []*Queue
-		for _, q := range level {
-			next = append(next, q.Children...)
-		}
-		level = next
 	}
 	// A queue whose only children are orphans takes jobs again: orphans wait for their end.
 	for _, q := range queues {
@@ -142,36 +135,5 @@ func (b *Book) Total(jobs func(yield func(*Job) bool)) {
 				q.Parent.Cells[dim].raise(&q.Cells[dim], &Cell{})
 			}
 		}
-	}
-}
-
-// SumAfter takes the tree apart while do changes amounts, each of which then counts in its
-// own queue only, and sums them up in the end. It is for so many changes that going up
-// with each of them is more work. do must not ask for room.
-func (b *Book) SumAfter(do func()) {
-	type before struct {
-		parent  *Queue
-		holders int
-		cells   []Cell
-	}
-	queues := b.TopDown()
-	was := make([]before, len(queues))
-	cells := make([]Cell, 0, len(queues)*b.Dims)
-	for i, q := range queues {
-		from := len(cells)
-		cells = append(cells, q.Cells...)
-		was[i] = before{q.Parent, q.Holders, cells[from:]}
-		q.Parent = nil
-	}
-	do()
-	for i, q := range slices.Backward(queues) {
-		if q.Parent = was[i].parent; q.Parent != nil {
-			q.Parent.Holders += q.Holders - was[i].holders
-			for dim := range q.Cells {
-				q.Parent.Cells[dim].raise(&q.Cells[dim], &was[i].cells[dim])
-			}
-		}
-		q.over = nil
-		q.MarkAll()
 	}
 }
