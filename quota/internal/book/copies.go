@@ -72,17 +72,12 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 
 // minOption returns the room for an amount of a new job's min, as if it were alone.
 func (q *Queue) minOption(item int, dim int32, amount int64) Option {
-	r := q.floorRoom(dim, nil, nil)
-	r.why = q.whyMin(dim, amount, nil, nil)
-	r.within(amount, q.countRoom(dim, 0)) // what nothing limits may still be too much to count
-	return r.option(item, amount)
+	return q.minRoom(dim, amount, 0, nil, nil).option(item, amount)
 }
 
 // chargeOption returns the room for cpu or memory of a task of a job.
 func (q *Queue) chargeOption(dim int32, amount int64, j *Job) Option {
-	r := q.chargeRoom(dim, j.Held[dim])
-	r.within(amount, q.countRoom(dim, j.Held[dim]))
-	return r.option(0, amount)
+	return q.chargeRoom(dim, amount, j.Held[dim]).option(0, amount)
 }
 
 // floorRepeats returns how often an amount can be held.
@@ -90,7 +85,7 @@ func (q *Queue) floorRepeats(s pending) int64 {
 	if s.amount == 0 {
 		return Unlimited
 	}
-	return min(q.floorRoom(s.dim, nil, nil).amount, q.countRoom(s.dim, 0).amount) / s.amount
+	return q.minRoom(s.dim, Unlimited, 0, nil, nil).amount / s.amount
 }
 
 // fewCopies is how many copies a sum may stop. That is for amounts that no cluster has. If
@@ -276,12 +271,11 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 		}
 	}
 	for dim, amount := range [...]int64{CPU: u.CPU, Memory: u.Memory} {
-		dim, held := int32(dim), j.Held[dim]
-		atMost(min(j.Queue.chargeRoom(dim, held).amount, j.Queue.countRoom(dim, held).amount), amount)
+		atMost(j.Queue.chargeRoom(int32(dim), Unlimited, j.Held[dim]).amount, amount)
 	}
 	for i := range picks {
 		p, amount := &picks[i], u.Items[i].Amount
-		atMost(min(j.Queue.itemRoom(p.it, p.at, p.Card).amount, j.Queue.itemCountRoom(p.it, p.at, p.Card).amount), amount)
+		atMost(j.Queue.itemRoom(p.it, p.at, p.Card, Unlimited).amount, amount)
 		if p.it != nil && p.it.Held > 0 {
 			atMost(p.alike(u, picks, amount), amount)
 		}

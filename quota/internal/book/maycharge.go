@@ -147,11 +147,12 @@ func (r *room) take(amount int64, level *Queue, why Reason) {
 // roomier reports whether there is more room than in best, which may be zero.
 func (r *room) roomier(best *room) bool { return best.level == nil || r.amount > best.amount }
 
-// within makes r another room, if an amount isn't within that, and it is the smaller one.
-func (r *room) within(amount int64, other room) {
+// within returns r or, if an amount isn't within another room that is smaller, that one.
+func (r room) within(amount int64, other room) room {
 	if amount > other.amount && other.amount < r.amount {
-		*r = other
+		return other
 	}
+	return r
 }
 
 func (r *room) limit() int64 {
@@ -236,8 +237,7 @@ func (a *Answer) mayChargePlain(q *Queue, j *Job, reason Reason, dim int32, amou
 	if j != nil {
 		held = j.Held[dim]
 	}
-	r := q.chargeRoom(dim, held)
-	if r.within(amount, q.countRoom(dim, held)); amount > r.amount {
+	if r := q.chargeRoom(dim, amount, held); amount > r.amount {
 		a.lacks(reason, 0, amount, r)
 	}
 }
@@ -253,11 +253,8 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 			continue
 		}
 		at := it.index(ui.Alts, k)
-		r := q.itemRoom(it, at, card)
+		r := q.itemRoom(it, at, card, ui.Amount)
 		firm := r.why == FirmElsewhere
-		if !firm {
-			r.within(ui.Amount, q.itemCountRoom(it, at, card))
-		}
 		if firm && best.level == nil || !firm && (best.why == FirmElsewhere || r.roomier(&best)) {
 			best = r // a card that the job can't use explains only where there is no other
 		}
@@ -292,37 +289,22 @@ func (it *Item) index(alts *Alternatives, at int) int {
 	return it.Alts.Index(alts.Cards[at])
 }
 
-// itemRoom returns the room for a charge on a card that counts against an item of the
+// itemRoom returns the room for an amount on a card that counts against an item of the
 // job, which may be nil. at is the card's index in the item.
-func (q *Queue) itemRoom(it *Item, at int, card int32) room {
+func (q *Queue) itemRoom(it *Item, at int, card int32, amount int64) room {
 	switch {
 	case it == nil: // the job needs no such card: nothing is held for the task
-		return q.chargeRoom(card, 0)
+		return q.chargeRoom(card, amount, 0)
 	case it.Spreads: // what is held on other cards may stay there
-		return q.chargeRoom(card, it.Spread[at])
+		return q.chargeRoom(card, amount, it.Spread[at])
 	case at == int(it.At): // the hold is here
-		return q.chargeRoom(card, it.Held)
+		return q.chargeRoom(card, amount, it.Held)
 	case it.Charges > 0: // the first of the job's tasks has chosen another card
 		return room{level: q, dim: card, why: FirmElsewhere}
 	case it.Held > 0: // this task would be the first: the hold comes with it
-		return q.moveRoom(card, it.Held)
+		return q.moveRoom(card, amount, it.Held)
 	}
-	return q.chargeRoom(card, 0)
-}
-
-// itemCountRoom is itemRoom by what can be counted alone.
-func (q *Queue) itemCountRoom(it *Item, at int, card int32) room {
-	switch {
-	case it == nil:
-		return q.countRoom(card, 0)
-	case it.Spreads || at == int(it.At):
-		return q.countRoom(card, it.HeldAt(at))
-	}
-	r := q.countRoom(card, 0)
-	if it.Held > r.amount { // the hold comes as a whole, or not at all
-		r.amount = min(r.amount, 0)
-	}
-	return r
+	return q.chargeRoom(card, amount, 0)
 }
 
 // countRoom returns how much may be charged or held beyond what is there already, whatever
@@ -346,8 +328,8 @@ func (q *Queue) countRoom(dim int32, held int64) room {
 	return r
 }
 
-// chargeRoom returns how much may be charged if the job holds some of it already. At
-// every level the limit is compared with two amounts:
+// chargeRoom returns how much may be charged if the job holds some of it already, when an
+// amount is asked for. At every level the limit is compared with two amounts:
 //
 //   - hard: what is charged stays within the limit;
 //   - fullFree: so does what is charged and held together. What the job holds is part of
@@ -359,10 +341,10 @@ func (q *Queue) countRoom(dim int32, held int64) room {
 //
 // In the example at the top of this file hard is 5 - 4 = 1, and fullFree 5 - (4 + 1) = 0. The
 // room of a task of j is min(1, 1 + 0) = 1, that of other tasks min(1, 0) = 0.
-func (q *Queue) chargeRoom(dim int32, held int64) room {
+func (q *Queue) chargeRoom(dim int32, amount, held int64) room {
 	r := room{amount: Unlimited, level: q, dim: dim, why: OverCapacity}
-	for ; q != nil; q = q.Parent {
-		c := &q.Cells[dim]
+	for level := q; level != nil; level = level.Parent {
+		c := &level.Cells[dim]
 		if c.Limit == Unlimited {
 			continue
 		}
@@ -373,22 +355,22 @@ func (q *Queue) chargeRoom(dim int32, held int64) room {
 			fullFree = held + max(fullFree, 0)
 		}
 		if fullFree < hard { // the cards are there, and held for other jobs or items
-			r.take(fullFree, q, Promised)
+			r.take(fullFree, level, Promised)
 		} else {
-			r.take(hard, q, OverCapacity)
+			r.take(hard, level, OverCapacity)
 		}
 	}
-	return r
+	return r.within(amount, q.countRoom(dim, held))
 }
 
 // moveRoom returns how much may be charged on a card to which a hold of another card
 // has to move: there must be free room for all of the hold. A job holds 3 on A, say. Its
 // first task asks for 1 B. Then its other tasks must be on B, too, so 3 B have to be free:
 // with 2 the task is refused, although it asks for 1.
-func (q *Queue) moveRoom(dim int32, held int64) room {
+func (q *Queue) moveRoom(dim int32, amount, held int64) room {
 	r := room{amount: Unlimited, level: q, dim: dim}
-	for ; q != nil; q = q.Parent {
-		c := &q.Cells[dim]
+	for level := q; level != nil; level = level.Parent {
+		c := &level.Cells[dim]
 		if c.Limit == Unlimited {
 			continue
 		}
@@ -403,9 +385,13 @@ func (q *Queue) moveRoom(dim int32, held int64) room {
 		if held > fullFree { // all or nothing
 			fullFree = min(fullFree, 0)
 		}
-		r.take(fullFree, q, why) // fullFree is never more than hard
+		r.take(fullFree, level, why) // fullFree is never more than hard
 	}
-	return r
+	count := q.countRoom(dim, 0)
+	if held > count.amount {
+		count.amount = min(count.amount, 0)
+	}
+	return r.within(amount, count)
 }
 
 // matchNext returns the item of the job, which may be nil, that the next item of a task

@@ -10,7 +10,7 @@ package book
 // until a task of the first job ends, or is evicted.
 //
 // A job may also be refused although cards are free: they are held for jobs that came
-// before, and whose pods don't run yet. whyMin then says Promised.
+// before, and whose pods don't run yet. minRoom then says Promised.
 
 // MayReserve decides on a job's min, and works out into p where it is to be held.
 // A job that the queue has already, own, is asked for a new min: its present part
@@ -49,12 +49,7 @@ func (a *Answer) mayReservePlain(q *Queue, reason Reason, dim int32, need *Cover
 	if amount == 0 {
 		return true
 	}
-	r := q.floorRoom(dim, own, nil)
-	r.within(amount, q.countRoom(dim, need.Covered+own.heldOn(dim)))
-	if amount > r.amount {
-		if r.why != TooLarge {
-			r.why = q.whyMin(dim, amount, own, nil)
-		}
+	if r := q.minRoom(dim, amount, need.Covered+own.heldOn(dim), own, nil); amount > r.amount {
 		return a.lacks(reason, 0, amount, r)
 	}
 	return true
@@ -71,16 +66,12 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 		if it.Bound() && at != int(it.At) {
 			continue
 		}
-		r := q.floorRoom(card, own, p)
-		r.within(it.Min, q.countRoom(card, it.covered()+p.vacated(index, card, own)))
+		r := q.minRoom(card, it.Min, it.covered()+p.vacated(index, card, own), own, p)
 		if it.Min <= r.amount {
 			it.At = int32(at)
 			p.add(card, it.Min)       // also what charges cover: floorRoom is without all that own has
 			a.Options = a.Options[:0] // only a refused item has options
 			return true
-		}
-		if r.why != TooLarge {
-			r.why = q.whyMin(card, it.Min, own, p)
 		}
 		a.note(index, r, r.why)
 		if r.roomier(&best) {
@@ -112,7 +103,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 			r.why = Promised
 		}
 		if more := min(left, whole-min(covered, whole)); more > 0 {
-			r.within(covered+more, q.countRoom(card, covered+p.vacated(index, card, own)))
+			r = r.within(covered+more, q.countRoom(card, covered+p.vacated(index, card, own)))
 			if r.why == TooLarge {
 				whole, tooLarge = wholeUnits(r.amount, covered, it.Unit), true
 			}
@@ -167,6 +158,15 @@ func wholeUnits(room, covered, unit int64) int64 {
 	return max(min(covered, room), 0) + free - free%unit
 }
 
+// minRoom is floorRoom for an amount of which so much is there already, with why it has less.
+func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) room {
+	r := q.floorRoom(dim, own, p)
+	if amount > r.amount && amount <= q.unheldRoom(dim, own, p) {
+		r.why = Promised
+	}
+	return r.within(amount, q.countRoom(dim, there))
+}
+
 // floorRoom returns how much of a dimension an item of a new min may have: what the floor
 // leaves of the limit. Of the floor that is without what the job, own, has there now, and
 // with what the plan has so far; either may be nil. The queue that leaves the least is the
@@ -193,14 +193,6 @@ func (q *Queue) unheldRoom(dim int32, own *Job, p *Plan) int64 {
 		}
 	}
 	return amount
-}
-
-// whyMin returns why there is less room than an amount of a min.
-func (q *Queue) whyMin(dim int32, amount int64, own *Job, p *Plan) Reason {
-	if amount <= q.unheldRoom(dim, own, p) {
-		return Promised
-	}
-	return OverCapacity
 }
 
 // inFloor returns what the job, which may be nil, has in the floor of a dimension.
