@@ -47,12 +47,8 @@ func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 // fillCopies fills in what the book found.
 func (l *Ledger) fillCopies(f *Fits, is *book.Copies) {
 	f.Copies = is.N
-	// The queue takes nothing, so nobody looked for room.
-	if is.CPU.Level == nil {
-		return
-	}
-	f.Room = append(f.Room, l.room(&is.CPU), l.room(&is.Memory))
-	for i := range is.Items {
-		f.Room = append(f.Room, l.room(&is.Items[i]))
+	// None if the queue takes nothing.
+	for i := range is.Options {
+		f.Room = append(f.Room, l.room(&is.Options[i]))
 	}
 }

@@ -115,8 +115,9 @@ func (l *Ledger) countWaiting(add func(q *book.Queue, dim int32, amount int64)) 
 		if q == nil {
 			continue
 		}
-		add(&q.Queue, dimCPU, w.use.CPU)
-		add(&q.Queue, dimMemory, w.use.Memory)
+		for dim, amount := range w.use.Plain {
+			add(&q.Queue, int32(dim), amount)
+		}
 		// A task that lists several cards asks for one of them: the one that its job was
 		// promised, if any.
 		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {

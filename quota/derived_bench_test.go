@@ -31,7 +31,7 @@ func many(tb testing.TB) (*Ledger, []string) {
 	}
 	l := testkit.Must(newBuilt(Config{}, m, nil, queues))
 	for i, name := range names {
-		r := &TaskRequest{id: name, job: name, queue: name, use: book.Use{CPU: int64(1 + i*37%1000)}}
+		r := &TaskRequest{id: name, job: name, queue: name, use: book.Use{Plain: book.Plain{dimCPU: int64(1 + i*37%1000)}}}
 		if a, err := l.Commit(r); err != nil || !a.OK {
 			tb.Fatal(a.Refusal.Message(), err)
 		}

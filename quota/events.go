@@ -60,7 +60,7 @@ func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
 		return nil
 	}
 	e := Event{Seq: seq, Kind: kind, Queue: queueName(t.Job.Queue), Job: t.job, Task: t.id}
-	e.CPU, e.Memory = t.CPU.Amount, t.Memory.Amount
+	e.CPU, e.Memory = t.Plain[dimCPU].Amount, t.Plain[dimMemory].Amount
 	// By the card that is charged, whichever item listed it.
 	for i := range t.Charges {
 		l.addTo(&e.Amounts, t.Charges[i].Card, t.Charges[i].Amount)

@@ -272,7 +272,7 @@ func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
 	case otherTask:
 		t := is.task
 		was := content{job: t.job, queue: queueName(t.Job.Queue)}
-		was.use.CPU, was.use.Memory = t.CPU.Amount, t.Memory.Amount
+		was.use.Plain = book.Plain{t.Plain[dimCPU].Amount, t.Plain[dimMemory].Amount}
 		for _, c := range t.Charges {
 			// The record keeps charges, not the request: both are written as items.
 			was.use.Add(book.UseItem{Alts: c.Alts, Amount: c.Amount})

@@ -317,7 +317,7 @@ func orphans(t testing.TB, n int) *Ledger {
 	l := testkit.Must(newBuilt(Config{}, m, nil, queues))
 	for i := range n {
 		name := fmt.Sprint("q", i)
-		if a, err := l.Reserve(&JobRequest{id: name, queue: name, min: book.Min{CPU: 1}}); err != nil || !a.OK {
+		if a, err := l.Reserve(&JobRequest{id: name, queue: name, min: book.Min{Plain: book.Plain{dimCPU: 1}}}); err != nil || !a.OK {
 			t.Fatal(a, err)
 		}
 	}

@@ -243,9 +243,9 @@ func (w *world) task(id, job, queue, text string) *TaskRequest {
 	for i, name := range names {
 		switch name {
 		case "cpu":
-			r.use.CPU = amounts[i]
+			r.use.Plain[dimCPU] = amounts[i]
 		case "mem":
-			r.use.Memory = amounts[i]
+			r.use.Plain[dimMemory] = amounts[i]
 		default:
 			r.use.Items = append(r.use.Items, book.UseItem{Alts: w.alts(name), Amount: amounts[i]})
 		}
@@ -276,9 +276,9 @@ func (w *world) job(id, queue, text string) *JobRequest {
 	for i, name := range names {
 		switch name {
 		case "cpu":
-			r.min.CPU = amounts[i]
+			r.min.Plain[dimCPU] = amounts[i]
 		case "mem":
-			r.min.Memory = amounts[i]
+			r.min.Plain[dimMemory] = amounts[i]
 		default:
 			unit := units[i]
 			if unit == 0 {

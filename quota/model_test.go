@@ -575,7 +575,7 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 		return h
 	}
 	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r)}
-	h.min = book.Min{CPU: r.amount("cpu"), Memory: r.amount("memory"), AnyMix: r.anyMix, Invalid: r.invalid}
+	h.min = book.Min{Plain: book.Plain{r.amount("cpu"), r.amount("memory")}, AnyMix: r.anyMix, Invalid: r.invalid}
 	for _, want := range r.counted() {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.amount, Unit: want.unit})
 	}
@@ -590,7 +590,7 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 		return h
 	}
 	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r), node: r.node}
-	h.use = book.Use{CPU: r.amount("cpu"), Memory: r.amount("memory"), Invalid: r.invalid}
+	h.use = book.Use{Plain: book.Plain{r.amount("cpu"), r.amount("memory")}, Invalid: r.invalid}
 	for _, want := range r.counted() {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.amount})
 	}
@@ -1339,7 +1339,7 @@ func stateOf(l *Ledger) string {
 		g.jobs[id] = goldOf(l, j)
 	}
 	for id, w := range l.waiting {
-		g.waiting[id] = &goldRequest{id: id, job: w.job, queue: w.queue, items: goldPlains(w.use.CPU, w.use.Memory)}
+		g.waiting[id] = &goldRequest{id: id, job: w.job, queue: w.queue, items: goldPlains(w.use.Plain[dimCPU], w.use.Plain[dimMemory])}
 		for _, item := range w.use.Items {
 			g.waiting[id].items = append(g.waiting[id].items, goldWant{cards: l.names(item.Alts), amount: item.Amount})
 		}
@@ -1382,7 +1382,7 @@ func goldOf(l *Ledger, j *job) *goldJob {
 		if t.site != nil {
 			task.node = t.site.node
 		}
-		for dim, c := range []book.Coverage{t.CPU, t.Memory} {
+		for dim, c := range t.Plain {
 			if want := g.items[dim].goldWant; c.Amount > 0 {
 				want.amount = c.Amount
 				task.charges = append(task.charges, goldCharge{want, dim, want.cards[0], c.Covered})

@@ -483,6 +483,6 @@ func (r *reconciler) wait() {
 
 // asksAs compares what two tasks ask for. Lists of alternatives are one value per key.
 func (t *TaskRequest) asksAs(other *TaskRequest) bool {
-	return t.job == other.job && t.queue == other.queue && t.use.CPU == other.use.CPU && t.use.Memory == other.use.Memory &&
+	return t.job == other.job && t.queue == other.queue && t.use.Plain == other.use.Plain &&
 		slices.Equal(t.use.Items, other.use.Items)
 }

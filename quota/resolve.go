@@ -218,14 +218,15 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	if requests == nil {
 		requests = p.requests
 	}
-	cpu, mem, fault := r.plainAmounts(requests)
+	plain, fault := r.plainAmounts(requests)
 	switch {
 	// Of a pod the container with the bad amount is named, if one has it: the sum of the pod
 	// is nowhere to be seen.
 	case fault != "" && task.Request == nil && p.pod != nil:
 		for dim, name := range dimNames {
 			if one := r.faultIn(p.pod, wantPlain(dim), func(of corev1.ResourceName, q *resource.Quantity) bool {
-				return string(of) == name && r.isBad(of, *q)
+				_, fault := r.plainAmounts(corev1.ResourceList{of: *q})
+				return string(of) == name && fault != ""
 			}); one != "" {
 				t.fail("%s", one)
 			}
@@ -240,7 +241,7 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 		t.use.Items, t.sources = nil, nil
 	// Else the task is bounded by its cards alone: the plugin's cardUnlimitedCpuMemory.
 	case !r.l.cfg.UnlimitedCPUMemory || len(t.use.Items) == 0:
-		t.use.CPU, t.use.Memory = cpu, mem
+		t.use.Plain = plain
 	}
 }
 
@@ -336,34 +337,22 @@ func (p *podParts) annotation(keys Keys) string {
 
 // plainAmounts returns the cpu and memory of a list of requests, or what is wrong
 // with them.
-func (r *resolver) plainAmounts(list corev1.ResourceList) (cpu, mem int64, invalid string) {
-	// The map would take any resource that it knows; here only two count.
-	plain := make(corev1.ResourceList, 2)
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if q, ok := list[name]; ok {
-			plain[name] = q
-		}
-	}
-	if len(plain) == 0 {
-		return 0, 0, ""
-	}
-	// The map rounds requests up, as schedulers count them.
-	v, err := r.m.RequestVector(nil, plain, nil)
-	if err == nil {
-		return int64(v[vectormap.CPU]), int64(v[vectormap.Memory]), ""
-	}
+func (r *resolver) plainAmounts(list corev1.ResourceList) (plain book.Plain, invalid string) {
 	for dim, text := range dimNames {
-		if name := corev1.ResourceName(text); r.isBad(name, plain[name]) {
-			return 0, 0, plainFault(dim, plain[name])
+		name := corev1.ResourceName(text)
+		q, ok := list[name]
+		if !ok {
+			continue
 		}
+		// The map rounds requests up, as schedulers count them. It would take any resource
+		// that it knows; here only two count.
+		v, err := r.m.RequestVector(nil, corev1.ResourceList{name: q}, nil)
+		if err != nil {
+			return book.Plain{}, plainFault(dim, q)
+		}
+		plain[dim] = int64(v[dim])
 	}
-	return 0, 0, brief(err.Error())
-}
-
-// isBad reports whether no request can have an amount of cpu or memory.
-func (r *resolver) isBad(name corev1.ResourceName, q resource.Quantity) bool {
-	_, err := r.m.RequestVector(nil, corev1.ResourceList{name: q}, nil)
-	return err != nil
+	return plain, ""
 }
 
 // wantPlain is what an amount of cpu or memory must be.
@@ -646,7 +635,7 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 		at := slices.IndexFunc(alts.Cards, on.Has)
 		if at < 0 {
 			t.fail("node %q has none of %s: it has %s", brief(node), brief(keyOf(alts)), r.cardsOn(on))
-			t.use.CPU, t.use.Memory, t.use.Items, t.sources = 0, 0, nil, nil
+			t.use.Plain, t.use.Items, t.sources = book.Plain{}, nil, nil
 			return
 		}
 		// One card per item, and no card is in two items: so the set says it for all of

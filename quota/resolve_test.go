@@ -478,7 +478,7 @@ func (w *world) sayJob(job Job) (need, notes string) {
 	case err != nil:
 		return err.Error(), ""
 	case r.Invalid() != "":
-		if r.min.CPU != 0 || r.min.Memory != 0 || r.min.Items != nil {
+		if r.min.Plain[dimCPU] != 0 || r.min.Plain[dimMemory] != 0 || r.min.Items != nil {
 			w.Errorf("invalid, but %+v", r.Need())
 		}
 		return "invalid: " + r.Invalid(), codes(list)

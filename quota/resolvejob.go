@@ -21,13 +21,13 @@ type jobBuilder struct {
 	job *Job
 	req *JobRequest
 
-	hasCards           bool
-	items              []book.MinItem // gated tasks left out
-	freeCPU, freeMem   int64          // of live tasks without cards
-	gatedCPU, gatedMem int64
-	live               bool    // there are tasks that haven't ended
-	made               []int64 // in outputs, by index; gated tasks left out
-	listed             string  // what knownCards returns, once it was asked for
+	hasCards bool
+	items    []book.MinItem // gated tasks left out
+	free     book.Plain     // of live tasks without cards
+	gated    book.Plain
+	live     bool    // there are tasks that haven't ended
+	made     []int64 // in outputs, by index; gated tasks left out
+	listed   string  // what knownCards returns, once it was asked for
 }
 
 func (b *jobBuilder) build() error {
@@ -54,7 +54,7 @@ func (b *jobBuilder) build() error {
 	}
 	if b.req.invalid != "" {
 		// A request that is refused has no amounts that somebody could add up.
-		b.req.min.CPU, b.req.min.Memory = 0, 0
+		b.req.min.Plain = book.Plain{}
 		return nil
 	}
 	// The order decides which item gets a card that two list: it must not hang on the order
@@ -118,12 +118,10 @@ func (b *jobBuilder) tasks() error {
 		}
 		// All that UnlimitedCPUMemory leaves of the min, see plainMin.
 		if len(t.use.Items) == 0 {
-			b.sum(&b.freeCPU, t.use.CPU, dimCPU)
-			b.sum(&b.freeMem, t.use.Memory, dimMemory)
+			b.sum(&b.free, &t.use.Plain)
 		}
 		if task.gated() {
-			b.sum(&b.gatedCPU, t.use.CPU, dimCPU)
-			b.sum(&b.gatedMem, t.use.Memory, dimMemory)
+			b.sum(&b.gated, &t.use.Plain)
 		}
 	}
 	return nil
@@ -151,9 +149,11 @@ func (b *jobBuilder) add(alts *book.Alternatives, milli, unit int64) bool {
 }
 
 // sum adds amounts of objects, whose sums may make the request invalid.
-func (b *jobBuilder) sum(to *int64, amount int64, dim int32) {
-	if !addExact(to, amount) {
-		b.tooLarge(dimNames[dim]+" of the tasks", plainUnits[dim])
+func (b *jobBuilder) sum(to, plain *book.Plain) {
+	for dim, amount := range plain {
+		if !addExact(&to[dim], amount) {
+			b.tooLarge(dimNames[dim]+" of the tasks", plainUnits[dim])
+		}
 	}
 }
 
@@ -259,14 +259,15 @@ func (b *jobBuilder) knownCards() string {
 
 // minResources reads cpu and memory, without those of gated tasks.
 func (b *jobBuilder) minResources() {
-	cpu, mem, invalid := b.plainAmounts(b.job.MinResources)
+	plain, invalid := b.plainAmounts(b.job.MinResources)
 	if invalid != "" {
 		b.fail("minResources: %s", invalid)
 	}
 	// Gated tasks count in minResources, and will ask again when their gates go.
-	b.plainMin(cpu, mem)
-	m := &b.req.min
-	m.CPU, m.Memory = max(m.CPU-b.gatedCPU, 0), max(m.Memory-b.gatedMem, 0)
+	b.plainMin(plain)
+	for dim, gated := range b.gated {
+		b.req.min.Plain[dim] = max(b.req.min.Plain[dim]-gated, 0)
+	}
 	if b.hasCards {
 		return
 	}
@@ -336,13 +337,13 @@ func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
 // plainMin sets cpu and memory, where a job with cards may have to do without. With
 // minResources of 10 cores for a job whose tasks without cards ask for 2, 2 are left.
 // Without tasks nothing is known, and nothing left.
-func (b *jobBuilder) plainMin(cpu, mem int64) {
+func (b *jobBuilder) plainMin(plain book.Plain) {
 	if b.l.cfg.UnlimitedCPUMemory && b.hasCards {
 		// MinResources are of all tasks together; those with cards are left out as far as it
 		// is known what the others ask for.
-		cpu, mem = min(cpu, b.freeCPU), min(mem, b.freeMem)
+		plain = book.Plain{min(plain[dimCPU], b.free[dimCPU]), min(plain[dimMemory], b.free[dimMemory])}
 	}
-	b.req.min.CPU, b.req.min.Memory = cpu, mem
+	b.req.min.Plain = plain
 }
 
 // given takes the min of the caller.
@@ -354,13 +355,14 @@ func (b *jobBuilder) given(given *Min) error {
 			return err
 		}
 	}
-	for dim, amount := range [...]int64{dimCPU: given.CPU, dimMemory: given.Memory} {
+	plain := book.Plain{given.CPU, given.Memory}
+	for dim, amount := range plain {
 		if !exact(amount) {
 			return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53 %s", ErrBadAmount, brief(b.req.id), dimNames[dim], amount, plainUnits[dim])
 		}
 	}
 	// After the items, which say whether there are cards.
-	b.plainMin(given.CPU, given.Memory)
+	b.plainMin(plain)
 	return nil
 }
 

@@ -332,7 +332,7 @@ func (r *restorer) job(s *snapshotJob) error {
 	// From here on the record is in the ledger, which an error throws away as a whole.
 	j := l.newJob(s.ID, &q.Queue)
 	j.AnyMix, j.Reserved, j.Seen, j.seq = anyMix, s.Reserved, s.Seen, s.Seq
-	j.Min = [2]int64{s.Min.CPU, s.Min.Memory}
+	j.Min = book.Plain{s.Min.CPU, s.Min.Memory}
 	j.Held = j.Min // until tasks cover it
 	type kind struct {
 		alts     *book.Alternatives
@@ -489,8 +489,7 @@ func (r *restorer) task(s *snapshotTask) error {
 		return fmt.Errorf("covered is more than the task is charged, or its job's min has left: cpu %d, memory %d", j.Held[dimCPU], j.Held[dimMemory])
 	}
 	t := newTask(s.ID, s.Job, &j.Job, s.Seq, taskState(at))
-	t.CPU = book.Coverage{Amount: s.CPU, Covered: s.Covered.CPU}
-	t.Memory = book.Coverage{Amount: s.Memory, Covered: s.Covered.Memory}
+	t.Plain = [...]book.Coverage{dimCPU: {Amount: s.CPU, Covered: s.Covered.CPU}, dimMemory: {Amount: s.Memory, Covered: s.Covered.Memory}}
 	for k := range s.Charges {
 		c, err := r.charge(j, &s.Charges[k])
 		if err != nil {
@@ -536,7 +535,7 @@ func (r *restorer) charge(j *job, s *snapshotCharge) (c book.Charge, err error) 
 // waitingTask restores what a task asks for that was pending. It is in no sum, so its job
 // and its queue need not be there.
 func (r *restorer) waitingTask(s *snapshotTask) error {
-	use := book.Use{CPU: s.CPU, Memory: s.Memory}
+	use := book.Use{Plain: book.Plain{s.CPU, s.Memory}}
 	for k := range s.Charges {
 		alts, err := r.alternatives(s.Charges[k].Key, s.Charges[k].Output)
 		if err != nil {

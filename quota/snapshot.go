@@ -354,8 +354,8 @@ func compareRecords(a, b *book.Item) int {
 // taskDoc returns a task. indices has the places of the items of its job.
 func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapshotTask {
 	doc := snapshotTask{
-		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.CPU.Covered, t.Memory.Covered},
-		CPU: t.CPU.Amount, ID: t.id, Job: t.job, Memory: t.Memory.Amount, Order: order, Queue: queueName(t.Job.Queue),
+		Charges: make([]snapshotCharge, len(t.Charges)), Covered: snapshotPlain{t.Plain[dimCPU].Covered, t.Plain[dimMemory].Covered},
+		CPU: t.Plain[dimCPU].Amount, ID: t.id, Job: t.job, Memory: t.Plain[dimMemory].Amount, Order: order, Queue: queueName(t.Job.Queue),
 		Seq: t.seq, State: taskNames[t.state],
 	}
 	if t.site != nil {
@@ -375,7 +375,7 @@ func (l *Ledger) taskDoc(t *task, order int, indices map[*book.Item]int) snapsho
 // doc returns a task that waits: it has charges as it asks for them, on no card yet.
 func (t *TaskRequest) doc() snapshotTask {
 	doc := snapshotTask{
-		Charges: make([]snapshotCharge, len(t.use.Items)), CPU: t.use.CPU, ID: t.id, Job: t.job, Memory: t.use.Memory, Queue: t.queue,
+		Charges: make([]snapshotCharge, len(t.use.Items)), CPU: t.use.Plain[dimCPU], ID: t.id, Job: t.job, Memory: t.use.Plain[dimMemory], Queue: t.queue,
 		State: taskNames[taskPending],
 	}
 	for i := range t.use.Items {

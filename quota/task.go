@@ -136,7 +136,7 @@ const defaultUnit = 1000
 
 // Need returns what the task is charged; if it is bound, on its node's cards.
 func (t *TaskRequest) Need() Min {
-	need := Min{CPU: t.use.CPU, Memory: t.use.Memory}
+	need := Min{CPU: t.use.Plain[dimCPU], Memory: t.use.Plain[dimMemory]}
 	for i := range t.use.Items {
 		alts := t.use.Items[i].Alts
 		if isOutput(alts) {
@@ -159,7 +159,7 @@ func (r *JobRequest) Need() Min { return needOf(&r.min) }
 
 // needOf writes a min of the book with names.
 func needOf(m *book.Min) Min {
-	need := Min{CPU: m.CPU, Memory: m.Memory}
+	need := Min{CPU: m.Plain[dimCPU], Memory: m.Plain[dimMemory]}
 	for i := range m.Items {
 		need.add(m.Items[i].Alts, m.Items[i].Amount, m.Items[i].Unit)
 	}

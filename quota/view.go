@@ -310,24 +310,26 @@ func (l *Ledger) lookAtMin(j *sightJob, rep *Report) error {
 	}
 	// The PodGroup asks for all tasks as long as it is there.
 	if j.ended {
-		var cpu, mem int64
-		for _, t := range j.tasks {
-			cpu, mem = book.AddSaturated(cpu, t.req.use.CPU), book.AddSaturated(mem, t.req.use.Memory)
-		}
-		r.min.CPU, r.min.Memory = min(r.min.CPU, cpu), min(r.min.Memory, mem)
-		r.boundOutputs(j.tasks)
+		r.bound(j.tasks)
 	}
 	j.min = r
 	return nil
 }
 
-// boundOutputs makes the min of a job no more in outputs than what tasks ask for.
-func (r *JobRequest) boundOutputs(tasks []*sightTask) {
+// bound makes the min of a job no more of cpu, memory and outputs than what tasks ask for.
+func (r *JobRequest) bound(tasks []*sightTask) {
+	var plain book.Plain
 	most := map[*book.Alternatives]int64{}
 	for _, t := range tasks {
+		for dim, amount := range t.req.use.Plain {
+			plain[dim] = book.AddSaturated(plain[dim], amount)
+		}
 		for _, it := range t.req.use.Items {
 			most[it.Alts] = book.AddSaturated(most[it.Alts], it.Amount)
 		}
+	}
+	for dim := range plain {
+		r.min.Plain[dim] = min(r.min.Plain[dim], plain[dim])
 	}
 	for i := range r.min.Items {
 		if it := &r.min.Items[i]; isOutput(it.Alts) {

@@ -23,8 +23,9 @@ import (
 func (t *Task) Charge(u *Use, picks []Pick, undo *Journal) {
 	undo.keep(t)
 	j := t.Job
-	t.CPU = j.chargePlain(CPU, u.CPU)
-	t.Memory = j.chargePlain(Memory, u.Memory)
+	for dim, amount := range u.Plain {
+		t.Plain[dim] = j.chargePlain(int32(dim), amount)
+	}
 	t.Charges = t.buf[:0]
 	for i, p := range picks {
 		t.Charges = append(t.Charges, j.charge(u.Items[i].Alts, u.Items[i].Amount, p))
@@ -48,9 +49,11 @@ func (j *Job) charge(alts *Alternatives, amount int64, p Pick) Charge {
 	c := Charge{Alts: alts, Item: p.it, Card: p.Card, Coverage: Coverage{Amount: amount}}
 	it := p.it
 	if it == nil { // nothing is held for it, and the first charge may bind the next ones
-		if it = j.bind(alts); it != nil {
-			c.Item = it
-			it.At, it.Charges = int32(alts.Index(p.Card)), 1
+		if p.at >= 0 {
+			c.Item = j.bind(alts)
+		}
+		if it = c.Item; it != nil {
+			it.At, it.Charges = int32(p.at), 1
 		}
 		j.put(p.Card, amount, 0, amount)
 		return c

@@ -111,7 +111,7 @@ func (c *checker) job(j *Job) {
 		c.is(v, SumsAgree)
 	}
 	// What is covered is added up here, and compared with what the record says.
-	var cpu, mem int64
+	var plain Plain
 	perItem := make(map[*Item]*itemSum, len(j.Items))
 	for _, it := range j.Items {
 		perItem[it] = &itemSum{}
@@ -135,14 +135,15 @@ func (c *checker) job(j *Job) {
 			c.is(v, Belongs)
 		}
 		c.task(v, t, sums, perItem)
-		cpu += t.CPU.Covered
-		mem += t.Memory.Covered
+		for dim := range plain {
+			plain[dim] += t.Plain[dim].Covered
+		}
 	}
 	if n == int(j.Tasks) && j.last != before {
 		c.is(v, Belongs)
 	}
 	c.equal(v, Belongs, int64(n), int64(j.Tasks))
-	for dim, covered := range [...]int64{CPU: cpu, Memory: mem} {
+	for dim, covered := range plain {
 		c.need(v.onDim(int32(dim)), j.Min[dim], j.Held[dim], covered)
 		sums[dim].Held += j.Held[dim]
 	}
@@ -169,7 +170,8 @@ func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*ite
 	if v.Job != j {
 		c.is(v, Belongs)
 	}
-	for dim, d := range [...]*Coverage{CPU: &t.CPU, Memory: &t.Memory} {
+	for dim := range t.Plain {
+		d := &t.Plain[dim]
 		c.draw(v.onDim(int32(dim)), *d)
 		c.remembered(v.onDim(int32(dim)), j, place{nil, int32(dim)}, d)
 		sums[dim].charge(j, *d)

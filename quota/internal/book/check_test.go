@@ -18,7 +18,7 @@ func small(t *testing.T) (b *Book, j *Job, charged *Task) {
 	b.Widen(4)
 	b.SetLimits([]int{0, 1, 2, 3}, func(int) int64 { return 0 }, false, func(*Queue, int) Quota { return Quota{Capability: 5000} })
 	alts := NewAlternatives([]int32{2, 3}, nil)
-	min := &Min{CPU: 2, Items: []MinItem{{alts, 3000, 1000}}}
+	min := &Min{Plain: Plain{CPU: 2}, Items: []MinItem{{alts, 3000, 1000}}}
 	j = &Job{}
 	b.AddJob(j, q)
 	var a Answer
@@ -29,7 +29,7 @@ func small(t *testing.T) (b *Book, j *Job, charged *Task) {
 	j.Reserve(&p, false)
 	second := new(Set)
 	second.Add(3)
-	use := &Use{CPU: 1, Items: []UseItem{{alts, 1000}}}
+	use := &Use{Plain: Plain{CPU: 1}, Items: []UseItem{{alts, 1000}}}
 	picks := MayCharge(&a, q, j, use, second, nil)
 	if !a.OK() {
 		t.Fatal(a)
@@ -83,7 +83,7 @@ func TestCheckFinds(t *testing.T) {
 		{"a task that has gone", func(_ *Book, _ *Job, c *Task) { c.leaving = true }, "belongs 0, want 0"},
 		{"what tasks lack out of order", func(_ *Book, j *Job, _ *Task) {
 			for range 3 {
-				(&Task{Job: j}).Force(&Use{CPU: 1}, nil)
+				(&Task{Job: j}).Force(&Use{Plain: Plain{CPU: 1}}, nil)
 			}
 			lacks := j.lacks[place{nil, CPU}]
 			lacks[0], lacks[1] = lacks[1], lacks[0]
@@ -115,15 +115,15 @@ func TestCheckFinds(t *testing.T) {
 		}, "belongs of the list 4, want -1; min of the list 2000, want 3000; belongs of the list 1, want 0"},
 		{"a mark", func(_ *Book, j *Job, _ *Task) { j.Queue.over = map[int32]bool{Memory: true} }, "limit of 1 0, want 5000"},
 		{"no mark", func(_ *Book, j *Job, _ *Task) { j.Queue.Cells[3].Limit = 2000 }, "limit of 3 3000, want 2000"},
-		{"a charge that isn't covered and not known to be", func(_ *Book, j *Job, c *Task) { c.CPU.Covered--; j.Held[CPU]++; j.Queue.add(CPU, 0, 1, 1) },
+		{"a charge that isn't covered and not known to be", func(_ *Book, j *Job, c *Task) { c.Plain[CPU].Covered--; j.Held[CPU]++; j.Queue.add(CPU, 0, 1, 1) },
 			"min of 0 0, want 1"},
-		{"an amount below 0", func(_ *Book, j *Job, c *Task) { c.Memory.Amount--; j.Queue.add(Memory, -1, 0, -1) },
+		{"an amount below 0", func(_ *Book, j *Job, c *Task) { c.Plain[Memory].Amount--; j.Queue.add(Memory, -1, 0, -1) },
 			"range of 1 0, want -1; range of 1 -1, want 0; range of 1 -1, want 0"},
 		{"less than nothing covered", func(_ *Book, j *Job, c *Task) {
-			c.CPU.Covered, j.Min[CPU] = -1, 0
+			c.Plain[CPU].Covered, j.Min[CPU] = -1, 0
 			j.Queue.add(CPU, 0, 0, 2)
 		}, "range of 0 -1, want 1; range of 0 1, want 0"},
-		{"more covered than charged", func(_ *Book, j *Job, c *Task) { c.CPU.Covered, j.Min[CPU] = 2, 3; j.Queue.add(CPU, 0, 0, -1) },
+		{"more covered than charged", func(_ *Book, j *Job, c *Task) { c.Plain[CPU].Covered, j.Min[CPU] = 2, 3; j.Queue.add(CPU, 0, 0, -1) },
 			"range of 0 2, want 1; min of 0 2, want 1; range of 0 -1, want 0; range of 0 -1, want 0"},
 		{"a hold below 0", func(_ *Book, j *Job, _ *Task) { j.Items[0].Held, j.Items[0].Min = -1, 999; j.Queue.add(3, 0, -2001, 0) },
 			"range of the list -1, want 999; range of 3 -1, want 0; range of 3 -1, want 0; range of 3 -1, want 0"},

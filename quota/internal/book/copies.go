@@ -9,10 +9,9 @@ import "slices"
 
 // Copies is how many copies of something would be admitted.
 type Copies struct {
-	N           int64  // Unlimited if no limit stops them
-	CPU, Memory Option // the room before the first copy
-	Items       []Option
-	Next        Answer // to one copy more
+	N       int64    // Unlimited if no limit stops them
+	Options []Option // the room before the first copy: cpu, memory, and each alternative of the items
+	Next    Answer   // to one copy more
 }
 
 // option makes an option of the room for an amount.
@@ -40,21 +39,27 @@ func (q *Queue) aside() *Queue {
 func ReserveCopies(q *Queue, m *Min) (f Copies) {
 	q = q.aside()
 	if q.Admits() == Yes {
-		f.CPU, f.Memory = q.minOption(0, CPU, m.CPU), q.minOption(0, Memory, m.Memory)
+		option := func(item int, dim int32, amount int64) {
+			f.Options = append(f.Options, q.minRoom(dim, amount, 0, nil, nil).option(item, amount))
+		}
+		for dim, amount := range m.Plain {
+			option(0, int32(dim), amount)
+		}
 		for i := range m.Items {
 			for _, dim := range m.Items[i].Alts.Cards {
-				f.Items = append(f.Items, q.minOption(i, dim, m.Items[i].Amount))
+				option(i, dim, m.Items[i].Amount)
 			}
 		}
 	}
 	for {
 		var p Plan
 		if !MayReserve(&f.Next, q, m, nil, &p) {
-			f.endless(q, m.CPU, m.Memory, len(m.Items), func(i int) *Alternatives { return m.Items[i].Alts })
+			f.endless(q, &m.Plain, len(m.Items), func(i int) *Alternatives { return m.Items[i].Alts })
 			return f
 		}
-		p.add(CPU, m.CPU)
-		p.add(Memory, m.Memory)
+		for dim, amount := range m.Plain {
+			p.add(int32(dim), amount)
+		}
 		n := Unlimited // how often the same plan fits
 		for _, s := range p.sums {
 			n = min(n, q.floorRepeats(s))
@@ -68,16 +73,6 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 		}
 		f.N += n
 	}
-}
-
-// minOption returns the room for an amount of a new job's min, as if it were alone.
-func (q *Queue) minOption(item int, dim int32, amount int64) Option {
-	return q.minRoom(dim, amount, 0, nil, nil).option(item, amount)
-}
-
-// chargeOption returns the room for cpu or memory of a task of a job.
-func (q *Queue) chargeOption(dim int32, amount int64, j *Job) Option {
-	return q.chargeRoom(dim, amount, j.Held[dim]).option(0, amount)
 }
 
 // floorRepeats returns how often an amount can be held.
@@ -94,13 +89,15 @@ const fewCopies = 1 << 10
 
 // endless forgets what stopped many copies, unless there is a limit that would have, too:
 // of cpu, of memory, or of all alternatives of one of the n items.
-func (f *Copies) endless(q *Queue, cpu, mem int64, n int, alternatives func(i int) *Alternatives) {
+func (f *Copies) endless(q *Queue, plain *Plain, n int, alternatives func(i int) *Alternatives) {
 	if f.Next.OK() || f.N < fewCopies {
 		return
 	}
 	limited := func(dim int32) bool { return q.floorRoom(dim, nil, nil).amount != Unlimited }
-	if cpu > 0 && limited(CPU) || mem > 0 && limited(Memory) {
-		return
+	for dim, amount := range plain {
+		if amount > 0 && limited(int32(dim)) {
+			return
+		}
 	}
 	for i := range n {
 		if !slices.ContainsFunc(alternatives(i).Cards, func(card int32) bool { return !limited(card) }) {
@@ -118,14 +115,16 @@ func (f *Copies) endless(q *Queue, cpu, mem int64, n int, alternatives func(i in
 func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) {
 	c := copier{q: q, job: j, anyMix: anyMix, use: u, cards: cards}
 	defer func() {
-		f.endless(q, u.CPU, u.Memory, len(u.Items), func(i int) *Alternatives { return u.Items[i].Alts })
+		f.endless(q, &u.Plain, len(u.Items), func(i int) *Alternatives { return u.Items[i].Alts })
 	}()
 	first := c.trial()
-	if q.Admits() == Yes {
-		f.CPU, f.Memory = q.chargeOption(CPU, u.CPU, first), q.chargeOption(Memory, u.Memory, first)
-	}
 	MayCharge(&f.Next, first.Queue, first, u, cards, nil)
-	f.Items = slices.Clone(f.Next.Options)
+	if q.Admits() == Yes {
+		for dim, amount := range u.Plain {
+			f.Options = append(f.Options, q.chargeRoom(int32(dim), amount, first.Held[dim]).option(0, amount))
+		}
+		f.Options = append(f.Options, f.Next.Options...)
+	}
 	if anyMix || !u.multi() {
 		f.N = c.charge(&f.Next, cards, Unlimited)
 		return f
@@ -142,7 +141,7 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 		chosen, most = cardsFor(choices, f.N+1)
 		f.N = max(f.N, c.charge(&f.Next, new(Set).Both(chosen, cards), most))
 	}
-	f.Next.NotTogether(f.Items)
+	f.Next.NotTogether(f.Options[len(u.Plain):])
 	return f
 }
 
@@ -270,7 +269,7 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 			n = min(n, max(amount/of, 1))
 		}
 	}
-	for dim, amount := range [...]int64{CPU: u.CPU, Memory: u.Memory} {
+	for dim, amount := range u.Plain {
 		atMost(j.Queue.chargeRoom(int32(dim), Unlimited, j.Held[dim]).amount, amount)
 	}
 	for i := range picks {
@@ -280,8 +279,9 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 			atMost(p.alike(u, picks, amount), amount)
 		}
 	}
-	j.chargePlain(CPU, n*u.CPU)
-	j.chargePlain(Memory, n*u.Memory)
+	for dim, amount := range u.Plain {
+		j.chargePlain(int32(dim), n*amount)
+	}
 	for i, p := range picks {
 		j.charge(u.Items[i].Alts, n*u.Items[i].Amount, p)
 	}

@@ -22,7 +22,7 @@ func TestManyAtATime(t *testing.T) {
 				}
 			}
 		}
-		j := &Job{AnyMix: r.IntN(3) > 0, Held: [2]int64{upTo(20), upTo(20)}, Reserved: true}
+		j := &Job{AnyMix: r.IntN(3) > 0, Held: Plain{upTo(20), upTo(20)}, Reserved: true}
 		used := map[string]bool{}
 		for range 1 + r.IntN(3) {
 			list := lists[r.IntN(len(lists))]
@@ -44,7 +44,7 @@ func TestManyAtATime(t *testing.T) {
 		}
 		j.Queue = w.q
 		j.count(1)
-		use := &Use{CPU: upTo(2), Memory: upTo(1)}
+		use := &Use{Plain: Plain{upTo(2), upTo(1)}}
 		for range 1 + r.IntN(2) {
 			is := UseItem{w.alts(lists[r.IntN(len(lists))]), 1 + upTo(3)}
 			if len(use.Items) > 0 && share(is.Alts, use.Items[0].Alts) {

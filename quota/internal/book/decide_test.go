@@ -120,21 +120,21 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"cpu of a task", func(w *world, a *Answer) []Pick {
 			w.org.Cells[CPU].Limit = 2
-			return mayCharge(Use{CPU: 3}, nil)(w, a)
+			return mayCharge(Use{Plain: Plain{CPU: 3}}, nil)(w, a)
 		}, "7 item 0 of 0: 1, want 3, room 2 at org of 2"},
 		{"memory of a task", func(w *world, a *Answer) []Pick {
 			w.q.Cells[Memory].Limit = 2
-			return mayCharge(Use{CPU: 3, Memory: 3}, nil)(w, a)
+			return mayCharge(Use{Plain: Plain{3, 3}}, nil)(w, a)
 		}, "8 item 0 of 1: 1, want 3, room 2 at q of 2"},
 		{"cpu of a job", func(w *world, a *Answer) []Pick {
 			w.q.Cells[CPU].Limit = 2
-			MayReserve(a, w.q, &Min{CPU: 3}, nil, new(Plan))
+			MayReserve(a, w.q, &Min{Plain: Plain{CPU: 3}}, nil, new(Plan))
 			return nil
 		}, "7 item 0 of 0: 1, want 3, room 2 at q of 2"},
 		{"cpu that is held", func(w *world, a *Answer) []Pick {
 			w.q.Cells[CPU].Limit = 4
-			w.reserve(Min{CPU: 2})
-			MayReserve(a, w.q, &Min{CPU: 3}, nil, new(Plan))
+			w.reserve(Min{Plain: Plain{CPU: 2}})
+			MayReserve(a, w.q, &Min{Plain: Plain{CPU: 3}}, nil, new(Plan))
 			return nil
 		}, "7 item 0 of 0: 2, want 3, room 2 at q of 4"},
 		{"the second item", func(w *world, a *Answer) []Pick {
@@ -241,11 +241,11 @@ func TestAnswers(t *testing.T) {
 			w.q.Cells[CPU].Limit, w.q.Cells[Memory].Limit, w.q.Cells[cardA].Limit = 3, 3, 3
 			j := &Job{}
 			w.AddJob(j, w.q)
-			w.charge(j, Use{CPU: 2, Memory: 2, Items: []UseItem{{w.alts("A"), 2}}})
-			if !MayReserve(a, w.q, &Min{CPU: 3, Memory: 3, Items: []MinItem{{w.alts("A"), 3, 1}}}, j, new(Plan)) {
+			w.charge(j, Use{Plain: Plain{2, 2}, Items: []UseItem{{w.alts("A"), 2}}})
+			if !MayReserve(a, w.q, &Min{Plain: Plain{3, 3}, Items: []MinItem{{w.alts("A"), 3, 1}}}, j, new(Plan)) {
 				return nil
 			}
-			MayReserve(a, w.q, &Min{Memory: 4}, j, new(Plan))
+			MayReserve(a, w.q, &Min{Plain: Plain{Memory: 4}}, j, new(Plan))
 			return nil
 		}, "8 item 0 of 1: 1, want 4, room 3 at q of 3"},
 		{"a hold of two doesn't follow to where another job holds one", func(w *world, a *Answer) []Pick {
@@ -283,7 +283,7 @@ func TestTooLarge(t *testing.T) {
 		most int64
 	}{
 		{name: "cpu", most: free},
-		{name: "cpu of which some is held", job: Min{CPU: 3}, most: free + 3},
+		{name: "cpu of which some is held", job: Min{Plain: Plain{CPU: 3}}, most: free + 3},
 		{name: "a card", card: cardA, most: free},
 		{name: "a card that is held", job: Min{Items: []MinItem{{nil, 4, 1}}}, card: cardA, most: free + 4},
 		{name: "a card to which a hold moves", job: Min{Items: []MinItem{{nil, 4, 1}}}, card: cardB, most: free},
@@ -297,12 +297,12 @@ func TestTooLarge(t *testing.T) {
 			for i := range c.job.Items {
 				c.job.Items[i].Alts = w.alts("A|B")
 			}
-			if c.job.CPU > 0 || len(c.job.Items) > 0 {
+			if c.job.Plain[CPU] > 0 || len(c.job.Items) > 0 {
 				j = w.reserve(c.job)
 			}
 			full(w, LimitExact)
 			ask := func(amount int64) (a Answer) {
-				u := Use{CPU: amount}
+				u := Use{Plain: Plain{CPU: amount}}
 				if c.card != 0 {
 					u = Use{Items: []UseItem{{w.alts("A|B"), amount}}}
 				}
@@ -322,27 +322,27 @@ func TestTooLarge(t *testing.T) {
 			}
 		})
 	}
-	for _, own := range []Min{{}, {CPU: 3, Items: []MinItem{{nil, 3, 1}}}} {
-		t.Run(fmt.Sprint("a min of ", own.CPU), func(t *testing.T) {
+	for _, own := range []Min{{}, {Plain: Plain{CPU: 3}, Items: []MinItem{{nil, 3, 1}}}} {
+		t.Run(fmt.Sprint("a min of ", own.Plain[CPU]), func(t *testing.T) {
 			w := newWorld(t)
 			var j *Job
-			if own.CPU > 0 {
+			if own.Plain[CPU] > 0 {
 				own.Items[0].Alts = w.alts("A|B")
 				j = w.reserve(own)
-				w.charge(j, Use{CPU: 1, Items: []UseItem{{w.alts("A|B"), 1}}})
+				w.charge(j, Use{Plain: Plain{CPU: 1}, Items: []UseItem{{w.alts("A|B"), 1}}})
 			}
 			full(w, LimitExact)
 			w.org.Cells[cardB].Allocated = LimitExact - 1
-			most := free + own.CPU
+			most := free + own.Plain[CPU]
 			card := func(amount int64) Min { return Min{Items: []MinItem{{w.alts("A|B"), amount, 1}}} }
 			for _, c := range []struct {
 				min  Min
 				want string
 			}{
-				{Min{CPU: most}, "yes"},
-				{Min{CPU: most + 1}, fmt.Sprint(CPU, " ", most)},
-				{Min{Memory: free}, "yes"},
-				{Min{Memory: free + 1}, fmt.Sprint(Memory, " ", int64(free))},
+				{Min{Plain: Plain{CPU: most}}, "yes"},
+				{Min{Plain: Plain{CPU: most + 1}}, fmt.Sprint(CPU, " ", most)},
+				{Min{Plain: Plain{Memory: free}}, "yes"},
+				{Min{Plain: Plain{Memory: free + 1}}, fmt.Sprint(Memory, " ", int64(free))},
 				{card(most), "yes"},
 				{card(most + 1), fmt.Sprint(cardA, " ", most)},
 			} {
@@ -374,17 +374,17 @@ func TestOwnPart(t *testing.T) {
 	}{{1, true}, {ownExact - 6, true}, {ownExact - 5, false}} {
 		var a Answer
 		var p Plan
-		if got := MayReserve(&a, w.q, &Min{CPU: c.amount}, nil, &p); got != c.ok {
+		if got := MayReserve(&a, w.q, &Min{Plain: Plain{CPU: c.amount}}, nil, &p); got != c.ok {
 			t.Errorf("a job of %d: %v", c.amount, got)
 		}
-		MayCharge(&a, w.q, nil, &Use{CPU: c.amount}, nil, nil)
+		MayCharge(&a, w.q, nil, &Use{Plain: Plain{CPU: c.amount}}, nil, nil)
 		if a.OK() != c.ok || !c.ok && a.Lack != (Lack{0, CPU, TooLarge, c.amount, c.amount - 1, w.q, ownExact - 1}) {
 			t.Errorf("a task of %d: %s", c.amount, answerText(&a, nil))
 		}
 	}
 	w.org.Cells[CPU].Allocated = MostSum // of hundreds of such queues
 	var a Answer
-	if MayCharge(&a, w.q, nil, &Use{CPU: 1}, nil, nil); a.OK() {
+	if MayCharge(&a, w.q, nil, &Use{Plain: Plain{CPU: 1}}, nil, nil); a.OK() {
 		t.Error("a sum is no int64 any more")
 	}
 }
@@ -392,7 +392,7 @@ func TestOwnPart(t *testing.T) {
 // TestMayForce: what runs is counted, up to amounts that only hundreds of absurd pods have.
 func TestMayForce(t *testing.T) {
 	w := newWorld(t)
-	u, cards := Use{Memory: LimitExact - 1, Items: []UseItem{{w.alts("A"), LimitExact - 1}}}, []int32{cardA}
+	u, cards := Use{Plain: Plain{Memory: LimitExact - 1}, Items: []UseItem{{w.alts("A"), LimitExact - 1}}}, []int32{cardA}
 	for _, c := range []struct {
 		what       string
 		root, leaf int64
@@ -410,7 +410,7 @@ func TestMayForce(t *testing.T) {
 			if got := MayForce(&a, w.q, &u, cards); got != c.ok || !got && (a.Lack.Dim != dim || a.Lack.Why != TooLarge) {
 				t.Errorf("%s, %d: %v, %s", c.what, dim, got, answerText(&a, nil))
 			}
-			j := &Job{Queue: w.q, Held: [2]int64{Memory: LimitExact - 1}}
+			j := &Job{Queue: w.q, Held: Plain{Memory: LimitExact - 1}}
 			if got := MayMove(j, w.q); dim == Memory && got != c.ok {
 				t.Errorf("%s, a job that moves: %v", c.what, got)
 			}

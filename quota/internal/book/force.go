@@ -21,8 +21,10 @@ func (a *Answer) mayForce(q *Queue, reason Reason, item int, dim int32, amount i
 // MayForce reports whether a task can be counted on cards, one for each item.
 func MayForce(a *Answer, q *Queue, u *Use, cards []int32) bool {
 	a.begin()
-	if !a.mayForce(q, LacksCPU, 0, CPU, u.CPU) || !a.mayForce(q, LacksMemory, 0, Memory, u.Memory) {
-		return false
+	for dim, amount := range u.Plain {
+		if !a.mayForce(q, lacksPlain[dim], 0, int32(dim), amount) {
+			return false
+		}
 	}
 	for i, card := range cards {
 		if !a.mayForce(q, LacksCards, i, card, u.Items[i].Amount) {
@@ -48,10 +50,10 @@ func MayMove(j *Job, q *Queue) bool {
 // nil, can be counted in a queue.
 func (p *Plan) MayHold(a *Answer, q *Queue, own *Job) bool {
 	a.begin()
-	for dim, need := range [...]Coverage{CPU: p.cpu, Memory: p.mem} {
-		dim, reason := int32(dim), [...]Reason{CPU: LacksCPU, Memory: LacksMemory}[dim]
-		if r := q.countRoom(dim, need.Covered+own.heldOn(dim)); need.Amount > need.Covered && need.Amount > r.amount {
-			return a.lacks(reason, 0, need.Amount, r)
+	for dim, need := range p.plain {
+		dim := int32(dim)
+		if r := q.countRoom(dim, need.Covered+own.heldOn(dim)); need.lack() > 0 && need.Amount > r.amount {
+			return a.lacks(lacksPlain[dim], 0, need.Amount, r)
 		}
 	}
 	for i := range p.items {
@@ -84,33 +86,24 @@ func (b *Book) Move(j *Job, q *Queue) {
 
 // Force charges a task on cards, one for each item, whatever the limits say. Off the card
 // that the job's item is bound to, or on one that it doesn't list, the charge counts
-// against none.
+// against none: it covers nothing of the min, and the job's other tasks still find their
+// hold.
 func (t *Task) Force(u *Use, cards []int32) {
-	j := t.Job
-	t.CPU = j.chargePlain(CPU, u.CPU)
-	t.Memory = j.chargePlain(Memory, u.Memory)
-	t.Charges = t.buf[:0]
+	picks := make([]Pick, len(cards))
 	var taken uint64
-	for i := range u.Items {
-		t.Charges = append(t.Charges, j.force(&u.Items[i], cards[i], &taken))
+	for i, card := range cards {
+		alts := u.Items[i].Alts
+		it, _ := t.Job.matchNext(alts, u.Items[i].Amount, &taken)
+		if it != nil {
+			alts = it.Alts
+		}
+		at := alts.Index(card)
+		if it != nil && (at < 0 || it.Bound() && at != int(it.At)) {
+			it, at = nil, -1
+		}
+		picks[i] = Pick{it, at, card}
 	}
-	j.appendTask(t)
-	j.recount()
-}
-
-func (j *Job) force(ui *UseItem, card int32, taken *uint64) Charge {
-	it, _ := j.matchNext(ui.Alts, ui.Amount, taken)
-	at := ui.Alts.Index(card)
-	if it != nil {
-		at = it.Alts.Index(card)
-	}
-	if at < 0 || it != nil && it.Bound() && at != int(it.At) {
-		// The pod runs where it wasn't allowed to. Its charge covers nothing of the min: the
-		// job's other tasks still find their hold.
-		j.put(card, ui.Amount, 0, ui.Amount)
-		return Charge{Alts: ui.Alts, Card: card, Coverage: Coverage{Amount: ui.Amount}}
-	}
-	return j.charge(ui.Alts, ui.Amount, Pick{it, at, card})
+	t.Charge(u, picks, nil)
 }
 
 // Unreserve makes a job's min unknown, and anyMix its policy. Its charges stay. gone
@@ -154,7 +147,9 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 
 // Cut makes the min of a plan what charges cover of it: nothing is held any more.
 func (p *Plan) Cut() {
-	p.cpu.Amount, p.mem.Amount = p.cpu.Covered, p.mem.Covered
+	for dim := range p.plain {
+		p.plain[dim].Amount = p.plain[dim].Covered
+	}
 	for i := range p.items {
 		it := &p.items[i]
 		it.Min, it.Held = it.covered(), 0
@@ -164,8 +159,13 @@ func (p *Plan) Cut() {
 // Agrees reports whether the job is as the plan would make it. Then the same view again
 // changes nothing, and the ledger's number stays.
 func (p *Plan) Agrees(j *Job, anyMix bool) bool {
-	if j.AnyMix != anyMix || !j.needs(CPU, p.cpu) || !j.needs(Memory, p.mem) {
+	if j.AnyMix != anyMix {
 		return false
+	}
+	for dim, need := range p.plain {
+		if j.Min[dim] != need.Amount || j.Held[dim] != need.lack() {
+			return false
+		}
 	}
 	planned := make([]*Item, 0, len(p.items)+len(p.implicit))
 	for i := range p.items {
@@ -183,7 +183,7 @@ func (p *Plan) Agrees(j *Job, anyMix bool) bool {
 	}
 	for i := range p.tasks {
 		d := &p.tasks[i]
-		if d.cpu != d.task.CPU.Covered || d.mem != d.task.Memory.Covered {
+		if d.covered != (Plain{d.task.Plain[CPU].Covered, d.task.Plain[Memory].Covered}) {
 			return false
 		}
 		for k := range d.charges {
@@ -198,11 +198,6 @@ func (p *Plan) Agrees(j *Job, anyMix bool) bool {
 		}
 	}
 	return true
-}
-
-// needs reports whether a job's min, and what is held of it, is that of a plan.
-func (j *Job) needs(dim int32, d Coverage) bool {
-	return j.Min[dim] == d.Amount && j.Held[dim] == d.Amount-d.Covered
 }
 
 // equal reports whether two items have the same holds for the same. Of the items of a job

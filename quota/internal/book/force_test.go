@@ -40,17 +40,17 @@ func TestAgrees(t *testing.T) {
 			s := j.Items[1].Spread
 			s[0], s[1] = s[0]-1, s[1]+1
 		}},
-		{name: "which cpu is covered", other: func(_ *world, j *Job) { j.First.CPU.Covered--; j.last.CPU.Covered++ }},
-		{name: "which memory is covered", other: func(_ *world, j *Job) { j.First.Memory.Covered--; j.last.Memory.Covered++ }},
+		{name: "which cpu is covered", other: func(_ *world, j *Job) { j.First.Plain[CPU].Covered--; j.last.Plain[CPU].Covered++ }},
+		{name: "which memory is covered", other: func(_ *world, j *Job) { j.First.Plain[Memory].Covered--; j.last.Plain[Memory].Covered++ }},
 		{name: "what a charge covers", other: func(_ *world, j *Job) { j.First.Charges[0].Covered-- }},
 		{name: "the item of a charge", other: func(_ *world, j *Job) { j.First.Charges[0].Item = j.Items[0] }},
 		{name: "a charge without an item", other: func(_ *world, j *Job) { j.First.Charges[0].Item = nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			j := w.reserve(Min{CPU: 2, Memory: 2, AnyMix: c.anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}, {w.alts("A|C"), 1, 1}}})
-			w.charge(j, Use{CPU: 1, Memory: 1, Items: []UseItem{{w.alts("A|B"), 2}}}, cardB)
-			w.charge(j, Use{CPU: 2, Memory: 2, Items: []UseItem{{w.alts("B|C"), 1}}}, cardC) // binds the next ones
+			j := w.reserve(Min{Plain: Plain{2, 2}, AnyMix: c.anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}, {w.alts("A|C"), 1, 1}}})
+			w.charge(j, Use{Plain: Plain{1, 1}, Items: []UseItem{{w.alts("A|B"), 2}}}, cardB)
+			w.charge(j, Use{Plain: Plain{2, 2}, Items: []UseItem{{w.alts("B|C"), 1}}}, cardC) // binds the next ones
 			p := w.planned(j)
 			if !p.Agrees(j, c.anyMix) {
 				t.Fatal("the plan of what is there doesn't agree")

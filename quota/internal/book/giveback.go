@@ -128,7 +128,7 @@ func (b *Book) tidy(j *Job) (gone bool) {
 // ReleaseJob takes a job's reservation and all its charges away, and drops its record.
 func (b *Book) ReleaseJob(j *Job) {
 	j.count(-1)
-	j.Reserved, j.Held, j.Min, j.Items = false, [2]int64{}, [2]int64{}, nil
+	j.Reserved, j.Held, j.Min, j.Items = false, Plain{}, Plain{}, nil
 	j.recount()
 	for j.First != nil {
 		j.remove(j.First)
@@ -139,11 +139,11 @@ func (b *Book) ReleaseJob(j *Job) {
 // ReleaseHolds takes a job's holds: its min is what its charges cover of it. A job
 // without charges goes.
 func (b *Book) ReleaseHolds(j *Job) {
-	j.Min[CPU] -= j.Held[CPU]
-	j.Min[Memory] -= j.Held[Memory]
-	j.put(CPU, 0, -j.Held[CPU], 0)
-	j.put(Memory, 0, -j.Held[Memory], 0)
-	j.Held = [2]int64{}
+	for dim, held := range j.Held {
+		j.Min[dim] -= held
+		j.put(int32(dim), 0, -held, 0)
+	}
+	j.Held = Plain{}
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
 			if held := it.HeldAt(at); held > 0 {

@@ -27,10 +27,10 @@ func TestRollBack(t *testing.T) {
 		{"all", 2, []int64{1, 1, 1}, []int{0, 1, 2}, "[] 2"},
 	} {
 		w := newWorld(t)
-		j := w.reserve(Min{CPU: c.min, Memory: c.min, Items: []MinItem{{w.alts("A|B"), c.min, 1}}})
+		j := w.reserve(Min{Plain: Plain{c.min, c.min}, Items: []MinItem{{w.alts("A|B"), c.min, 1}}})
 		var tasks, back []*Task
 		for _, n := range c.tasks {
-			tasks = append(tasks, w.charge(j, Use{CPU: n, Memory: n, Items: []UseItem{{w.alts("A|B"), n}}}))
+			tasks = append(tasks, w.charge(j, Use{Plain: Plain{n, n}, Items: []UseItem{{w.alts("A|B"), n}}}))
 		}
 		for _, i := range c.back {
 			back = append(back, tasks[i])
@@ -38,8 +38,8 @@ func TestRollBack(t *testing.T) {
 		w.RollBack(back...)
 		covered := []int64{}
 		for task := j.First; task != nil; task = task.Next {
-			n := task.CPU.Covered
-			if covered = append(covered, n); task.Memory.Covered != n || task.Charges[0].Covered != n {
+			n := task.Plain[CPU].Covered
+			if covered = append(covered, n); task.Plain[Memory].Covered != n || task.Charges[0].Covered != n {
 				t.Errorf("%s: %+v", c.name, task)
 			}
 		}
@@ -69,8 +69,8 @@ func TestRollBackOfOne(t *testing.T) {
 func TestRollBackAlone(t *testing.T) {
 	w := newWorld(t)
 	const n = 20
-	u := Use{CPU: 1, Memory: 1, Items: []UseItem{{w.alts("A"), 1}}}
-	j := w.reserve(Min{CPU: 5, Memory: 2 * n, Items: []MinItem{{w.alts("A"), n, 1}}})
+	u := Use{Plain: Plain{1, 1}, Items: []UseItem{{w.alts("A"), 1}}}
+	j := w.reserve(Min{Plain: Plain{5, 2 * n}, Items: []MinItem{{w.alts("A"), n, 1}}})
 	var tasks []*Task
 	for range n + 1 {
 		tasks = append(tasks, w.charge(j, u))
@@ -85,7 +85,7 @@ func TestRollBackAlone(t *testing.T) {
 		if i < 7 {
 			cpu = 1
 		}
-		if task.CPU.Covered != cpu || task.Memory.Covered != 1 || task.Charges[0].Covered != card {
+		if task.Plain[CPU].Covered != cpu || task.Plain[Memory].Covered != 1 || task.Charges[0].Covered != card {
 			t.Errorf("task %d: %+v", i, task)
 		}
 	}
@@ -126,8 +126,8 @@ func TestRollBackOfSpread(t *testing.T) {
 func TestForfeit(t *testing.T) {
 	for _, anyMix := range []bool{false, true} {
 		w := newWorld(t)
-		j := w.reserve(Min{CPU: 3, Memory: 5, AnyMix: anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}})
-		w.charge(j, Use{CPU: 1, Memory: 2, Items: []UseItem{{w.alts("A|B"), 1}}}, cardB)
+		j := w.reserve(Min{Plain: Plain{3, 5}, AnyMix: anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}})
+		w.charge(j, Use{Plain: Plain{1, 2}, Items: []UseItem{{w.alts("A|B"), 1}}}, cardB)
 		w.ReleaseHolds(j)
 		if j.Min != [2]int64{1, 2} || j.Held != [2]int64{} || j.Items[0].Min != 0 || j.Items[1].Min != 1 || j.Holds() || j.Gone {
 			t.Errorf("%+v, %+v, %+v", j, j.Items[0], j.Items[1])
@@ -135,7 +135,7 @@ func TestForfeit(t *testing.T) {
 		if found := w.Check(w.TopDown(), slices.Values([]*Job{j})); found != nil {
 			t.Errorf("%+v", found)
 		}
-		other := w.reserve(Min{CPU: 1})
+		other := w.reserve(Min{Plain: Plain{CPU: 1}})
 		if w.ReleaseHolds(other); !other.Gone {
 			t.Error("a job without charges stays")
 		}

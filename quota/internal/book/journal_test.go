@@ -17,7 +17,7 @@ func (w *world) state(j *Job) string {
 		fmt.Fprintln(&b, it.Alts.Tag, it.Held, it.Charges, it.At, it.Implicit, it.Spread, it.Min)
 	}
 	for t := j.First; t != nil; t = t.Next {
-		fmt.Fprintln(&b, t.CPU, t.Memory, len(t.Charges))
+		fmt.Fprintln(&b, t.Plain, len(t.Charges))
 	}
 	return b.String()
 }
@@ -27,8 +27,8 @@ func (w *world) state(j *Job) string {
 func TestUndo(t *testing.T) {
 	for _, anyMix := range []bool{false, true} {
 		w := newWorld(t)
-		j := w.reserve(Min{CPU: 3, AnyMix: anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}})
-		w.charge(j, Use{CPU: 1, Items: []UseItem{{w.alts("C"), 2}}})
+		j := w.reserve(Min{Plain: Plain{CPU: 3}, AnyMix: anyMix, Items: []MinItem{{w.alts("C"), 1, 1}, {w.alts("A|B"), 3, 1}}})
+		w.charge(j, Use{Plain: Plain{CPU: 1}, Items: []UseItem{{w.alts("C"), 2}}})
 		for _, q := range w.TopDown() { // too much is held
 			q.Cells[cardA].Limit = 2
 			q.mark(cardA)
@@ -42,9 +42,9 @@ func TestUndo(t *testing.T) {
 		var undo Journal
 		for range 2 {
 			for _, u := range []Use{
-				{CPU: 1, Memory: 1, Items: []UseItem{{w.alts("A|B"), 3}}},
-				{Memory: 2, Items: []UseItem{{w.alts("B|C"), 1}}},
-				{CPU: 4, Items: []UseItem{{w.alts("C"), 1}}},
+				{Plain: Plain{1, 1}, Items: []UseItem{{w.alts("A|B"), 3}}},
+				{Plain: Plain{Memory: 2}, Items: []UseItem{{w.alts("B|C"), 1}}},
+				{Plain: Plain{CPU: 4}, Items: []UseItem{{w.alts("C"), 1}}},
 			} {
 				var a Answer
 				picks := MayCharge(&a, w.q, j, &u, setOf(cardB, cardC), nil)

@@ -16,7 +16,7 @@ package book
 //     demands a quota that there is not (BlockUndeclared). The cards may be known since: a
 //     request says what was known when it was resolved.
 //   - Nothing of the queue's capability was configured (Queue.Empty).
-//   - There is a card, but too little cpu or memory (mayChargePlain).
+//   - There is a card, but too little cpu or memory (MayCharge).
 //   - The card is not among those that the task may have here (mayChargeItem). These are
 //     the cards of the chosen node, or that the caller names, or the one that its gang has
 //     chosen. For a task that is bound to a node they are the first alternative there.
@@ -66,6 +66,9 @@ const (
 	NotTogether   // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
 	TooLarge      // no limit is in the way, but a sum of the tree would reach LimitExact
 )
+
+// lacksPlain are the reasons by dimension.
+var lacksPlain = [...]Reason{CPU: LacksCPU, Memory: LacksMemory}
 
 // Answer is the answer to a question. Its memory serves many questions.
 type Answer struct {
@@ -178,16 +181,20 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []
 	case u.Invalid:
 		a.Reason = Invalid
 		return picks
-	case u.CPU == 0 && u.Memory == 0 && len(u.Items) == 0:
+	case u.Plain == Plain{} && len(u.Items) == 0:
 		return picks
 	case q.Empty:
 		a.Reason = Empty
 		return picks
 	}
 	j = j.In(q) // what the job holds in another queue covers nothing here
-	a.mayChargePlain(q, j, LacksCPU, CPU, u.CPU)
-	if a.OK() {
-		a.mayChargePlain(q, j, LacksMemory, Memory, u.Memory)
+	for dim, amount := range u.Plain {
+		if amount == 0 || !a.OK() {
+			continue
+		}
+		if r := q.chargeRoom(int32(dim), amount, j.heldOn(int32(dim))); amount > r.amount {
+			a.lacks(lacksPlain[dim], 0, amount, r)
+		}
 	}
 	// Items share no card, so each is decided on the state before the task. All of them are
 	// looked at, also after a refusal: the options list every alternative.
@@ -223,23 +230,9 @@ func (j *Job) In(q *Queue) *Job {
 
 // Pick is the alternative that an item of a task is to be charged on.
 type Pick struct {
-	it   *Item // of the job, that the charge is to count against; may be nil
-	at   int   // index of the card in it.Alts
+	it   *Item // of the job, that the charge is to count against; nil: none that it has
+	at   int   // index of the card in it.Alts or, if it is nil, in what the task lists; -1: it isn't listed
 	Card int32 // -1: none has room
-}
-
-// mayChargePlain decides on cpu or memory.
-func (a *Answer) mayChargePlain(q *Queue, j *Job, reason Reason, dim int32, amount int64) {
-	if amount == 0 {
-		return
-	}
-	var held int64
-	if j != nil {
-		held = j.Held[dim]
-	}
-	if r := q.chargeRoom(dim, amount, held); amount > r.amount {
-		a.lacks(reason, 0, amount, r)
-	}
 }
 
 // mayChargeItem decides on one item of a task, which counts against it: which of its
@@ -277,13 +270,10 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 	return p
 }
 
-// index returns where the card at an index of alternatives stands in the item, which
-// may be nil; -1 if it isn't one of its own.
+// index returns where the card at an index of alternatives stands in the item, which has
+// all of them; without an item, in the alternatives.
 func (it *Item) index(alts *Alternatives, at int) int {
-	switch {
-	case it == nil:
-		return -1
-	case it.Alts == alts:
+	if it == nil || it.Alts == alts {
 		return at
 	}
 	return it.Alts.Index(alts.Cards[at])

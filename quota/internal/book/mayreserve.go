@@ -24,14 +24,20 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 		return a.refuse(Invalid)
 	}
 	p.Start(m, own) // also for a min of nothing: it may replace another one
-	if m.CPU == 0 && m.Memory == 0 && len(m.Items) == 0 {
+	if m.Plain == (Plain{}) && len(m.Items) == 0 {
 		return true
 	}
 	if q.Empty {
 		return a.refuse(Empty)
 	}
-	if !a.mayReservePlain(q, LacksCPU, CPU, &p.cpu, own) || !a.mayReservePlain(q, LacksMemory, Memory, &p.mem, own) {
-		return false
+	for dim, need := range p.plain {
+		dim, amount := int32(dim), need.Amount
+		if amount == 0 {
+			continue
+		}
+		if r := q.minRoom(dim, amount, need.Covered+own.heldOn(dim), own, nil); amount > r.amount {
+			return a.lacks(lacksPlain[dim], 0, amount, r)
+		}
 	}
 	// The items stand in the order in which they are decided on: single cards, then lists.
 	// Each is on top of those before it, and what they have got is not reconsidered.
@@ -39,18 +45,6 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 		if !a.fill(q, i, &p.items[i], own, p) {
 			return false
 		}
-	}
-	return true
-}
-
-// mayReservePlain decides on cpu or memory.
-func (a *Answer) mayReservePlain(q *Queue, reason Reason, dim int32, need *Coverage, own *Job) bool {
-	amount := need.Amount
-	if amount == 0 {
-		return true
-	}
-	if r := q.minRoom(dim, amount, need.Covered+own.heldOn(dim), own, nil); amount > r.amount {
-		return a.lacks(reason, 0, amount, r)
 	}
 	return true
 }
@@ -200,7 +194,7 @@ func (j *Job) inFloor(dim int32) (sum int64) {
 	switch {
 	case j == nil:
 		return 0
-	case j.Reserved && (dim == CPU || dim == Memory):
+	case j.Reserved && dim <= Memory:
 		return j.Min[dim] // covered or held
 	}
 	// Charges of a job without a min count wholly: nobody knows what it could do without.

@@ -10,7 +10,7 @@ import "slices"
 // Plan is a new min of a job: its items with their holds, and how the charges
 // that are there already are drawn against them. Its memory serves many jobs.
 type Plan struct {
-	cpu, mem Coverage // min, and what charges cover of it
+	plain    [2]Coverage // min, and what charges cover of it
 	items    []placement
 	implicit []*Item // behind those of items in next
 	tasks    []taskPlan
@@ -43,9 +43,9 @@ func (it *placement) coveredAt(at int) int64 {
 
 // taskPlan is what a task's charges come to under a plan.
 type taskPlan struct {
-	task     *Task
-	cpu, mem int64 // covered
-	charges  []Charge
+	task    *Task
+	covered Plain
+	charges []Charge
 }
 
 // pending is what a job is about to have of a dimension.
@@ -102,7 +102,7 @@ func (p *Plan) Start(m *Min, j *Job) {
 
 // list makes the plan one of the items of a min, without holds.
 func (p *Plan) list(m *Min) {
-	p.cpu, p.mem = Coverage{Amount: m.CPU}, Coverage{Amount: m.Memory}
+	p.plain = [...]Coverage{CPU: {Amount: m.Plain[CPU]}, Memory: {Amount: m.Plain[Memory]}}
 	p.store, p.items = resized(p.store, len(m.Items)), resized(p.items, len(m.Items))
 	p.implicit, p.tasks, p.sums, p.amounts, p.charges = nil, p.tasks[:0], p.sums[:0], p.amounts[:0], p.charges[:0]
 	p.bound = 0
@@ -135,10 +135,10 @@ func (p *Plan) redraw(t *Task) {
 	from := len(p.charges)
 	p.charges = append(p.charges, t.Charges...)
 	d := taskPlan{task: t, charges: p.charges[from:]}
-	d.cpu = min(t.CPU.Amount, p.cpu.Amount-p.cpu.Covered)
-	d.mem = min(t.Memory.Amount, p.mem.Amount-p.mem.Covered)
-	p.cpu.Covered += d.cpu
-	p.mem.Covered += d.mem
+	for dim := range p.plain {
+		d.covered[dim] = min(t.Plain[dim].Amount, p.plain[dim].lack())
+		p.plain[dim].Covered += d.covered[dim]
+	}
 	var taken uint64
 	for i := range d.charges { // as Charge would make them, one after the other
 		c := &d.charges[i]
@@ -195,7 +195,9 @@ func (p *Plan) keep(j *Job) {
 	j.Items = items
 	for i := range p.tasks {
 		d := &p.tasks[i]
-		d.task.CPU.Covered, d.task.Memory.Covered = d.cpu, d.mem
+		for dim, covered := range d.covered {
+			d.task.Plain[dim].Covered = covered
+		}
 		copy(d.task.Charges, d.charges)
 		for k := range d.task.Charges {
 			c := &d.task.Charges[k]

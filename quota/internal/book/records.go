@@ -16,7 +16,7 @@ import "slices"
 type Job struct {
 	// What decisions read comes first: of a job of one item it is two cache lines.
 	Queue    *Queue
-	Held     [2]int64 // of cpu and memory: the part of Min that no charge covers
+	Held     Plain    // the part of Min that no charge covers
 	Tasks    int32    // how many there are
 	Gone     bool     // no longer in the book; handles may still point here
 	Reserved bool     // its min is known
@@ -26,7 +26,7 @@ type Job struct {
 	buf      [1]*Item // behind Items
 	one      Item     // the first of Items, if it came with a min
 
-	Min         [2]int64         // of cpu and memory
+	Min         Plain
 	First, last *Task            // in commit order
 	holding     bool             // it counts among the holders of its queue
 	left        int32            // tasks that have gone since lacks was made
@@ -59,14 +59,14 @@ type Item struct {
 
 // Task is what a task is charged.
 type Task struct {
-	Tag         any // package quota's record
-	Job         *Job
-	CPU, Memory Coverage
-	Charges     []Charge // one for each item of the task
-	prev, Next  *Task    // in commit order
-	order       int32    // more than that of the task before
-	leaving     bool     // it has gone, or is about to
-	buf         [1]Charge
+	Tag        any // package quota's record
+	Job        *Job
+	Plain      [2]Coverage // of cpu and memory
+	Charges    []Charge    // one for each item of the task
+	prev, Next *Task       // in commit order
+	order      int32       // more than that of the task before
+	leaving    bool        // it has gone, or is about to
+	buf        [1]Charge
 }
 
 // Coverage is what a task uses of cpu or memory, and the part that its job's min
@@ -87,8 +87,9 @@ func (d *Coverage) lack() int64 { return d.Amount - d.Covered }
 // each calls do with every amount of the task, and the item that it counts against: nil of
 // cpu, of memory, and of a card that counts against none.
 func (t *Task) each(do func(it *Item, dim int32, d *Coverage)) {
-	do(nil, CPU, &t.CPU)
-	do(nil, Memory, &t.Memory)
+	for dim := range t.Plain {
+		do(nil, int32(dim), &t.Plain[dim])
+	}
 	for i := range t.Charges {
 		c := &t.Charges[i]
 		do(c.Item, c.Card, &c.Coverage)
@@ -193,8 +194,9 @@ func (j *Job) appendTask(t *Task) {
 // Restore appends a task whose charges are made, and takes what they cover of cpu and
 // memory out of what is held.
 func (j *Job) Restore(t *Task) {
-	j.Held[CPU] -= t.CPU.Covered
-	j.Held[Memory] -= t.Memory.Covered
+	for dim := range t.Plain {
+		j.Held[dim] -= t.Plain[dim].Covered
+	}
 	j.appendTask(t)
 }
 
@@ -271,7 +273,7 @@ func (j *Job) minOf(it *Item, dim int32) *int64 {
 	switch {
 	case it != nil:
 		return &it.Min
-	case dim == CPU || dim == Memory:
+	case dim <= Memory:
 		return &j.Min[dim]
 	}
 	return nil
@@ -282,8 +284,9 @@ func (j *Job) Each(add func(dim int32, allocated, held, uncovered int64)) {
 	for t := j.First; t != nil; t = t.Next {
 		t.each(func(_ *Item, dim int32, d *Coverage) { add(dim, d.Amount, 0, d.lack()) })
 	}
-	add(CPU, 0, j.Held[CPU], 0)
-	add(Memory, 0, j.Held[Memory], 0)
+	for dim, held := range j.Held {
+		add(int32(dim), 0, held, 0)
+	}
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
 			if held := it.HeldAt(at); held > 0 {
@@ -295,7 +298,7 @@ func (j *Job) Each(add func(dim int32, allocated, held, uncovered int64)) {
 
 // Holds reports whether anything is held for the job.
 func (j *Job) Holds() bool {
-	if j.Held != [2]int64{} {
+	if j.Held != (Plain{}) {
 		return true
 	}
 	for _, it := range j.Items {
@@ -328,7 +331,7 @@ func (j *Job) heldOn(dim int32) (sum int64) {
 	switch {
 	case j == nil:
 		return 0
-	case dim == CPU || dim == Memory:
+	case dim <= Memory:
 		return j.Held[dim]
 	}
 	for _, it := range j.Items {
@@ -340,7 +343,7 @@ func (j *Job) heldOn(dim int32) (sum int64) {
 // MinNow returns the min that the job has. It is less than the reserved one if tasks have
 // ended.
 func (j *Job) MinNow() *Min {
-	m := &Min{CPU: j.Min[CPU], Memory: j.Min[Memory], AnyMix: j.AnyMix}
+	m := &Min{Plain: j.Min, AnyMix: j.AnyMix}
 	for _, it := range j.Items {
 		if !it.Implicit {
 			m.Items = append(m.Items, MinItem{it.Alts, it.Min, it.Unit})
@@ -352,7 +355,7 @@ func (j *Job) MinNow() *Min {
 // Has reports whether a min is the one that the job has. Items of which nothing is left
 // don't count.
 func (j *Job) Has(m *Min) bool {
-	if m.Invalid || j.Min != [2]int64{m.CPU, m.Memory} || j.AnyMix != m.AnyMix {
+	if m.Invalid || j.Min != m.Plain || j.AnyMix != m.AnyMix {
 		return false
 	}
 	n := 0
@@ -370,7 +373,7 @@ func (j *Job) Has(m *Min) bool {
 
 // Is reports whether the task is charged what a use says.
 func (t *Task) Is(u *Use) bool {
-	return !u.Invalid && t.CPU.Amount == u.CPU && t.Memory.Amount == u.Memory &&
+	return !u.Invalid && u.Plain == Plain{t.Plain[CPU].Amount, t.Plain[Memory].Amount} &&
 		slices.EqualFunc(t.Charges, u.Items, func(c Charge, it UseItem) bool { return c.Alts == it.Alts && c.Amount == it.Amount })
 }
 

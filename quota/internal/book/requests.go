@@ -49,13 +49,16 @@ func (a *Alternatives) contains(b *Alternatives) bool {
 	return true
 }
 
+// Plain are amounts of cpu and memory.
+type Plain [2]int64
+
 // Min is what a job needs before it may start.
 type Min struct {
-	CPU, Memory int64
-	AnyMix      bool // items with alternatives may be spread over several of them
-	Invalid     bool // what the job needs isn't known
-	Items       []MinItem
-	buf         [1]MinItem // most mins have one item: it is in the memory that is read anyway
+	Plain
+	AnyMix  bool // items with alternatives may be spread over several of them
+	Invalid bool // what the job needs isn't known
+	Items   []MinItem
+	buf     [1]MinItem // most mins have one item: it is in the memory that is read anyway
 }
 
 // Add adds an item.
@@ -76,10 +79,10 @@ type MinItem struct {
 // Use is what a task uses, or asks for. Each item goes on one of its alternatives. No
 // two items have a card in common.
 type Use struct {
-	CPU, Memory int64
-	Invalid     bool // what the task uses isn't known
-	Items       []UseItem
-	buf         [1]UseItem // as of a Min
+	Plain
+	Invalid bool // what the task uses isn't known
+	Items   []UseItem
+	buf     [1]UseItem // as of a Min
 }
 
 // Add adds an item.

@@ -30,8 +30,9 @@ func (j *Job) Reserve(p *Plan, anyMix bool) { j.adopt(p, anyMix, true) }
 func (j *Job) adopt(p *Plan, anyMix, reserved bool) {
 	j.countMin(-1)
 	j.Reserved, j.AnyMix = reserved, anyMix
-	j.Min = [2]int64{p.cpu.Amount, p.mem.Amount}
-	j.Held = [2]int64{p.cpu.Amount - p.cpu.Covered, p.mem.Amount - p.mem.Covered}
+	for dim := range p.plain {
+		j.Min[dim], j.Held[dim] = p.plain[dim].Amount, p.plain[dim].lack()
+	}
 	p.keep(j)
 	j.relist()
 	j.countMin(1)
