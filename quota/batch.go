@@ -11,22 +11,11 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	for _, r := range jobs {
 		l.serves(r.owner)
 	}
-	l.rlock()
-	defer l.mu.RUnlock()
-	s := l.scratch()
-	defer l.spare.Put(s)
-	// No reasons: most callers ask again about the few that they want to know more of.
-	s.answer.Brief = true
-	// All bits are 0 after it, as those of refused jobs stay.
-	dst.Reset(len(jobs))
-	l.counts.questions.Add(uint64(len(jobs)))
-	for i, r := range jobs {
+	return l.batch(dst, len(jobs), func(s *scratch, i int) {
+		r := jobs[i]
 		q := l.queueOf(&r.queueAt, r.queue)
-		if book.MayReserve(&s.answer, q, &r.min, l.ownOf(r, q), &s.plan) {
-			dst.Set(i)
-		}
-	}
-	return l.seq
+		book.MayReserve(&s.answer, q, &r.min, l.jobs[r.id].record().In(q), &s.plan)
+	})
 }
 
 // AllocatableBatch is EnqueueableBatch for Allocatable.
@@ -34,16 +23,22 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	for _, t := range tasks {
 		l.serves(t.owner)
 	}
+	return l.batch(dst, len(tasks), func(s *scratch, i int) { l.mayCharge(s, tasks[i], nil) })
+}
+
+// batch sets the bits of those of n questions whose answer is yes.
+func (l *Ledger) batch(dst *vector.Mask, n int, decide func(s *scratch, i int)) (seq uint64) {
 	l.rlock()
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
+	// No reasons: most callers ask again about the few that they want to know more of.
 	s.answer.Brief = true
-	dst.Reset(len(tasks))
-	// All at once: goroutines that ask in batches don't meet here for each task.
-	l.counts.questions.Add(uint64(len(tasks)))
-	for i, t := range tasks {
-		if l.mayCharge(s, t, nil); s.answer.OK() {
+	dst.Reset(n)
+	// All at once: goroutines that ask in batches don't meet here for each question.
+	l.counts.questions.Add(uint64(n))
+	for i := range n {
+		if decide(s, i); s.answer.OK() {
 			dst.Set(i)
 		}
 	}

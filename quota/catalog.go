@@ -250,9 +250,14 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 // nodeCards remembers which cards nodes have, by node: a scheduler asks for each node, and
 // the catalog may be slow. It lasts as long as the catalog.
 type nodeCards struct {
-	mu      sync.RWMutex
-	sets    map[string]*book.Set
-	amounts map[string][]siteCard // what is allocatable
+	mu    sync.RWMutex
+	nodes map[string]nodeCard
+}
+
+// nodeCard is what one node has.
+type nodeCard struct {
+	cards *book.Set
+	has   map[int32]int64 // milli-cards of each that are allocatable
 }
 
 // noCards is the empty set, to which nobody may add. By its address messages know a node
@@ -263,7 +268,7 @@ var noCards = new(book.Set)
 func (d *discovery) seen(node string) *book.Set {
 	d.nodes.mu.RLock()
 	defer d.nodes.mu.RUnlock()
-	return d.nodes.sets[node]
+	return d.nodes.nodes[node].cards
 }
 
 // on returns the cards of a node; of an unknown one, none. It asks the catalog, which
@@ -285,35 +290,29 @@ func (d *discovery) keep(node string, cards []device.Card, dims map[string]int32
 		return noCards
 	}
 	// A card without a dimension is none that a queue could have.
-	set := new(book.Set)
-	amounts := make([]siteCard, 0, len(cards))
+	is := nodeCard{new(book.Set), make(map[int32]int64, len(cards))}
 	for i := range cards {
-		if dim, ok := dims[cards[i].Name]; ok {
-			set.Add(dim)
-			amounts = append(amounts, siteCard{dim: dim, has: milliCards(cards[i].Count)})
+		if dim, ok := dims[cards[i].Name]; ok { // more than one resource may carry it
+			is.cards.Add(dim)
+			is.has[dim] = book.AddSaturated(is.has[dim], milliCards(cards[i].Count))
 		}
 	}
 	// Two goroutines may have asked for the same node. A catalog doesn't change, so both
 	// have the same.
 	d.nodes.mu.Lock()
 	defer d.nodes.mu.Unlock()
-	if d.nodes.sets == nil {
-		d.nodes.sets, d.nodes.amounts = map[string]*book.Set{}, map[string][]siteCard{}
+	if d.nodes.nodes == nil {
+		d.nodes.nodes = map[string]nodeCard{}
 	}
-	d.nodes.sets[node], d.nodes.amounts[node] = set, amounts
-	return set
+	d.nodes.nodes[node] = is
+	return is.cards
 }
 
 // has returns how much of a card is allocatable on a node that was asked for before.
-func (d *discovery) has(node string, dim int32) (milli int64) {
+func (d *discovery) has(node string, dim int32) int64 {
 	d.nodes.mu.RLock()
 	defer d.nodes.mu.RUnlock()
-	for _, c := range d.nodes.amounts[node] {
-		if c.dim == dim { // more than one resource may carry it there
-			milli = book.AddSaturated(milli, c.has)
-		}
-	}
-	return milli
+	return d.nodes.nodes[node].has[dim]
 }
 
 // widen gives every queue the dimensions of a map that extends the ledger's.

@@ -103,13 +103,11 @@ func (l *Ledger) check() (found []violation) {
 	for _, t := range l.tasks {
 		if p := t.site; p != nil {
 			if placed[p] == nil {
-				placed[p] = &site{node: p.node}
+				placed[p] = &site{charged: map[int32]int64{}}
 			}
 			placed[p].tasks++
-			for i := range t.Charges {
-				if c := &t.Charges[i]; !isOutput(c.Alts) {
-					placed[p].card(c.Card, l.source).charged += min(c.Amount, mostPlaced)
-				}
+			for _, c := range t.onCards() {
+				placed[p].charged[c.Card] += min(c.Amount, mostPlaced)
 			}
 		}
 	}
@@ -117,9 +115,9 @@ func (l *Ledger) check() (found []violation) {
 	lost := make([]int64, len(l.lost))
 	for p, sum := range placed {
 		agrees := l.sites[p.node] == p && p.tasks == sum.tasks
-		for _, c := range p.cards {
-			agrees = agrees && c == *sum.card(c.dim, l.source)
-			lost[c.dim] += c.lost()
+		for dim, charged := range p.charged {
+			agrees = agrees && charged == sum.charged[dim]
+			lost[dim] += p.lost(dim, l.source)
 		}
 		if !agrees {
 			belongs(violation{got: int64(p.tasks), want: int64(sum.tasks)})

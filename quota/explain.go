@@ -42,10 +42,8 @@ func (l *Ledger) chargedCards(t *task) []string {
 	}
 	// By item, as the request lists them, without outputs, which are on no card.
 	names := make([]string, 0, len(t.Charges))
-	for i := range t.Charges {
-		if c := &t.Charges[i]; !isOutput(c.Alts) {
-			names = append(names, l.cardName(c.Card))
-		}
+	for _, c := range t.onCards() {
+		names = append(names, l.cardName(c.Card))
 	}
 	return names
 }

@@ -19,7 +19,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	s.answer.Brief = dst == nil
 	q := l.queueOf(&job.queueAt, job.queue)
 	l.counts.questions.Add(1)
-	ok := book.MayReserve(&s.answer, q, &job.min, l.ownOf(job, q), &s.plan)
+	ok := book.MayReserve(&s.answer, q, &job.min, l.jobs[job.id].record().In(q), &s.plan)
 	if dst != nil {
 		l.fillJob(dst, &s.answer, job, q)
 	}
@@ -312,47 +312,29 @@ func (l *Ledger) serves(owner *Ledger) {
 	}
 }
 
-// queueOf finds the queue of a handle.
+// queueOf finds the queue of a handle, nil if there is none, and notes it there: most often
+// it is noted already. One that has gone is looked up again by its name.
 func (l *Ledger) queueOf(at *atomic.Pointer[book.Queue], name string) *book.Queue {
-	if q := at.Load(); q != nil && !q.Gone {
-		return q
+	q := at.Load()
+	if q == nil || q.Gone {
+		named := l.queues[name]
+		if named == nil {
+			return nil
+		}
+		q = &named.Queue
+		at.Store(q)
 	}
-	return l.lookUpQueue(at, name)
+	return q
 }
 
-// lookUpQueue finds a queue by its name, and notes it in the handle.
-func (l *Ledger) lookUpQueue(at *atomic.Pointer[book.Queue], name string) *book.Queue {
-	q := l.queues[name]
-	if q == nil {
-		return nil
-	}
-	at.Store(&q.Queue)
-	return &q.Queue
-}
-
-// jobOf finds the job of a task, nil if the ledger has nothing of it.
+// jobOf finds the job of a task, nil if the ledger has nothing of it, as queueOf finds its
+// queue.
 func (l *Ledger) jobOf(t *TaskRequest) *book.Job {
-	if j := t.jobAt.Load(); j != nil && !j.Gone {
-		return j
+	j := t.jobAt.Load()
+	if j == nil || j.Gone {
+		if j = l.jobs[t.job].record(); j != nil {
+			t.jobAt.Store(j)
+		}
 	}
-	return l.lookUpJob(t)
-}
-
-// lookUpJob finds the job of a task by its id, and notes it in the handle.
-func (l *Ledger) lookUpJob(t *TaskRequest) *book.Job {
-	j := l.jobs[t.job]
-	if j == nil {
-		return nil
-	}
-	t.jobAt.Store(&j.Job)
-	return &j.Job
-}
-
-// ownOf returns what the queue of a job, which may be nil, has of it already. What it has
-// in another queue doesn't help it.
-func (l *Ledger) ownOf(r *JobRequest, q *book.Queue) *book.Job {
-	if q == nil {
-		return nil
-	}
-	return l.jobs[r.id].record().In(q)
+	return j
 }

@@ -264,7 +264,7 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 // confirm notes that a view has a charge, and on which node, if it says so.
 func (r *reconciler) confirm(t *task, node string) {
 	// A view that doesn't know the node doesn't take it back.
-	if moved := node != "" && t.hasCards() && (t.site == nil || t.site.node != node); moved {
+	if moved := node != "" && len(t.onCards()) > 0 && (t.site == nil || t.site.node != node); moved {
 		r.l.put(t, node, true)
 		r.rep.Changed = true
 	}

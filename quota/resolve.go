@@ -39,7 +39,11 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	}
 	// Outputs come behind the cards, as hasCards expects them.
 	r.chargeOutputs(t)
-	l.find(t)
+	// Decisions look these up, so that the first one needn't.
+	l.rlock()
+	defer l.mu.RUnlock()
+	l.queueOf(&t.queueAt, t.queue)
+	l.jobOf(t)
 	return t, r.notes, nil
 }
 
@@ -63,7 +67,9 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	}
 	// The book knows no texts.
 	b.req.min.Invalid = b.req.invalid != ""
-	l.findQueue(b.req)
+	l.rlock()
+	defer l.mu.RUnlock()
+	l.queueOf(&b.req.queueAt, b.req.queue)
 	return b.req, b.notes, nil
 }
 
@@ -83,21 +89,6 @@ func checkID(what, of, field, id string) error {
 		return fmt.Errorf("%w: %s of %s %q is %q", err, field, what, brief(of), brief(id))
 	}
 	return nil
-}
-
-// find looks up what decisions on a task read, so that the first one needn't.
-func (l *Ledger) find(t *TaskRequest) {
-	l.rlock()
-	defer l.mu.RUnlock()
-	l.lookUpQueue(&t.queueAt, t.queue)
-	l.lookUpJob(t)
-}
-
-// findQueue is find for a job.
-func (l *Ledger) findQueue(r *JobRequest) {
-	l.rlock()
-	defer l.mu.RUnlock()
-	l.lookUpQueue(&r.queueAt, r.queue)
 }
 
 // resolver is what a ledger knew when a resolution began. None of that is changed later:

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/quota/internal/book"
 )
 
 // Which node has the cards that a task is charged for matters in one place: what the cluster
@@ -19,34 +20,18 @@ import (
 
 // site is a node on which tasks are charged for cards.
 type site struct {
-	node  string
-	tasks int
-	cards []siteCard
+	node    string
+	tasks   int
+	charged map[int32]int64 // milli-cards by card
 }
-
-// siteCard is a card on a node, in milli-cards.
-type siteCard struct {
-	dim     int32
-	has     int64 // allocatable, by the catalog
-	charged int64
-}
-
-// lost returns how much is charged on devices that are no longer allocatable.
-func (c *siteCard) lost() int64 { return max(0, c.charged-c.has) }
 
 // mostPlaced is more than a node has of a card. A charge of more counts as this, so that
 // sums stay in range: it is a typing error.
 const mostPlaced = 1 << 40
 
-// card returns the entry of a card, which may be a new one. A node has few cards, so a list
-// is searched.
-func (p *site) card(dim int32, source *discovery) *siteCard {
-	at := slices.IndexFunc(p.cards, func(c siteCard) bool { return c.dim == dim })
-	if at < 0 {
-		at = len(p.cards)
-		p.cards = append(p.cards, siteCard{dim: dim, has: source.has(p.node, dim)})
-	}
-	return &p.cards[at]
+// lost returns how much of a card is charged on devices that are no longer allocatable.
+func (p *site) lost(dim int32, source *discovery) int64 {
+	return max(0, p.charged[dim]-source.has(p.node, dim))
 }
 
 // put notes on which node a task is charged, empty if that isn't known. If it runs there
@@ -55,12 +40,12 @@ func (l *Ledger) put(t *task, node string, runs bool) {
 	l.takeOff(t)
 	// No fault: the task is charged in its queue all the same. A name that isn't UTF-8
 	// would come back from a snapshot as another one.
-	if node == "" || !utf8.ValidString(node) || !t.hasCards() {
+	if node == "" || !utf8.ValidString(node) || len(t.onCards()) == 0 {
 		return
 	}
 	p := l.sites[node]
 	if p == nil {
-		p = &site{node: node}
+		p = &site{node: node, charged: map[int32]int64{}}
 	}
 	if !runs && !p.hasRoom(t, l.source) {
 		return
@@ -73,24 +58,22 @@ func (l *Ledger) put(t *task, node string, runs bool) {
 	l.count(t, 1)
 }
 
-// hasCards reports whether a task is charged for cards.
-func (t *task) hasCards() bool {
-	// Outputs come behind the cards.
-	return len(t.Charges) > 0 && !isOutput(t.Charges[0].Alts)
+// onCards returns the charges of a task that are on cards. Outputs come behind these.
+func (t *task) onCards() []book.Charge {
+	n := len(t.Charges)
+	for n > 0 && isOutput(t.Charges[n-1].Alts) {
+		n--
+	}
+	return t.Charges[:n]
 }
 
 // hasRoom reports whether what a task is charged is allocatable beyond what is charged
 // there. Items of a task share no card. More on one node than it has would be a mistake of
 // the caller, which must not make the cluster larger.
 func (p *site) hasRoom(t *task, source *discovery) bool {
-	for i := range t.Charges {
-		if c := &t.Charges[i]; !isOutput(c.Alts) {
-			if at := p.card(c.Card, source); at.charged+min(c.Amount, mostPlaced) > at.has {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.onCards(), func(c book.Charge) bool {
+		return p.charged[c.Card]+min(c.Amount, mostPlaced) > source.has(p.node, c.Card)
+	})
 }
 
 // takeOff forgets on which node a task is charged. What is allocatable there stays known to
@@ -111,16 +94,11 @@ func (l *Ledger) takeOff(t *task) {
 // count adds the charges of a task to its site, or takes them away, and notes which totals
 // have changed. Limits are made of them by relimit.
 func (l *Ledger) count(t *task, sign int64) {
-	for i := range t.Charges {
-		c := &t.Charges[i]
-		if isOutput(c.Alts) {
-			continue
-		}
-		at := t.site.card(c.Card, l.source)
-		lost := at.lost()
+	for _, c := range t.onCards() {
+		lost := t.site.lost(c.Card, l.source)
 		// Cut in the same way when it comes and when it goes, so that nothing is left over.
-		at.charged += sign * min(c.Amount, mostPlaced)
-		if more := at.lost() - lost; more != 0 {
+		t.site.charged[c.Card] += sign * min(c.Amount, mostPlaced)
+		if more := t.site.lost(c.Card, l.source) - lost; more != 0 {
 			l.lost[c.Card] += more
 			// A gang may change a total many times. Its limits are made once, when the
 			// change ends.
@@ -138,10 +116,8 @@ func (l *Ledger) readSites(found map[string][]device.Card) {
 	for node, p := range l.sites {
 		// In the new discovery, so that the next change on this node need not ask again.
 		l.source.keep(node, found[node], l.dims)
-		for i := range p.cards {
-			c := &p.cards[i]
-			c.has = l.source.has(node, c.dim)
-			l.lost[c.dim] += c.lost()
+		for dim := range p.charged {
+			l.lost[dim] += p.lost(dim, l.source)
 		}
 	}
 }
