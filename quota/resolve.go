@@ -637,53 +637,48 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 
 // faultIn names an amount that is bad, with its path, wherever in the pod it stands: a
 // sum could hide it. want is what would be right.
-func (r *resolver) faultIn(pod *corev1.Pod, want string, bad func(corev1.ResourceName, *resource.Quantity) bool) string {
-	look := func(list corev1.ResourceList, path func() string) (found string) {
+func (r *resolver) faultIn(pod *corev1.Pod, want string, bad func(corev1.ResourceName, *resource.Quantity) bool) (fault string) {
+	// The path comes in parts, with -1 for no index: it is needed for a fault only, and pods
+	// are many.
+	look := func(list corev1.ResourceList, of string, at int, field string) {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
-			if q := list[name]; bad(name, &q) {
-				return fmt.Sprintf("%s[%s] is %s: want %s", path(), name, brief(quantity.Text(q)), want)
+			if q := list[name]; fault == "" && bad(name, &q) {
+				if at >= 0 {
+					of = fmt.Sprintf("%s[%d]", of, at)
+				}
+				fault = fmt.Sprintf("%s%s[%s] is %s: want %s", of, field, name, brief(quantity.Text(q)), want)
 			}
 		}
-		return ""
 	}
-	both := func(r *corev1.ResourceRequirements, path func() string) string {
-		if found := look(r.Requests, func() string { return path() + ".requests" }); found != "" {
-			return found
-		}
-		return look(r.Limits, func() string { return path() + ".limits" })
-	}
-	// Paths are functions, since they are needed for a fault only, and pods are many.
-	found := look(pod.Spec.Overhead, func() string { return "spec.overhead" })
-	for _, of := range []struct {
-		name       string
-		containers []corev1.Container
-	}{{"containers", pod.Spec.Containers}, {"initContainers", pod.Spec.InitContainers}} {
-		for i := 0; i < len(of.containers) && found == ""; i++ {
-			found = both(&of.containers[i].Resources, func() string { return fmt.Sprintf("spec.%s[%d].resources", of.name, i) })
+	spec := func(is *corev1.ResourceRequirements, of string, at int) {
+		if is != nil {
+			look(is.Requests, of, at, ".resources.requests")
+			look(is.Limits, of, at, ".resources.limits")
 		}
 	}
-	if of := pod.Spec.Resources; of != nil && found == "" {
-		found = both(of, func() string { return "spec.resources" })
-	}
-	// The status matters only where resized pods count by it.
-	if r.l.cfg.SpecOnly || found != "" {
-		return found
-	}
-	has := func(allocated corev1.ResourceList, actual *corev1.ResourceRequirements, path func() string) string {
-		found := look(allocated, func() string { return path() + ".allocatedResources" })
-		if actual == nil || found != "" {
-			return found
-		}
-		return look(actual.Requests, func() string { return path() + ".resources.requests" })
-	}
-	found = has(pod.Status.AllocatedResources, pod.Status.Resources, func() string { return "status" })
-	for _, of := range []struct {
-		name     string
-		statuses []corev1.ContainerStatus
-	}{{"containerStatuses", pod.Status.ContainerStatuses}, {"initContainerStatuses", pod.Status.InitContainerStatuses}} {
-		for i := 0; i < len(of.statuses) && found == ""; i++ {
-			found = has(of.statuses[i].AllocatedResources, of.statuses[i].Resources, func() string { return fmt.Sprintf("status.%s[%d]", of.name, i) })
+	status := func(allocated corev1.ResourceList, actual *corev1.ResourceRequirements, of string, at int) {
+		look(allocated, of, at, ".allocatedResources")
+		if actual != nil {
+			look(actual.Requests, of, at, ".resources.requests")
 		}
 	}
-	return found
+	look(pod.Spec.Overhead, "spec.overhead", -1, "")
+	for i := range pod.Spec.Containers {
+		spec(&pod.Spec.Containers[i].Resources, "spec.containers", i)
+	}
+	for i := range pod.Spec.InitContainers {
+		spec(&pod.Spec.InitContainers[i].Resources, "spec.initContainers", i)
+	}
+	spec(pod.Spec.Resources, "spec", -1)
+	if r.l.cfg.SpecOnly { // the status matters only where resized pods count by it
+		return fault
+	}
+	status(pod.Status.AllocatedResources, pod.Status.Resources, "status", -1)
+	for i, is := range pod.Status.ContainerStatuses {
+		status(is.AllocatedResources, is.Resources, "status.containerStatuses", i)
+	}
+	for i, is := range pod.Status.InitContainerStatuses {
+		status(is.AllocatedResources, is.Resources, "status.initContainerStatuses", i)
+	}
+	return fault
 }
