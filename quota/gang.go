@@ -41,18 +41,15 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 //
 // It charges as it decides, since each task must see those before it, and a decision on
 // numbers set aside would be a second set of rules. So a gang that fails halfway is taken
-// back: the journal has what the book was before, and the lists here what the maps were.
+// back: the journal has what the book was before.
 type gang struct {
 	l       *Ledger
 	tasks   []*TaskRequest
 	seq     uint64
 	journal book.Journal
-	jobs    []*job         // records that were made
-	made    []*task        // that were charged, not repeats
-	waits   []*TaskRequest // that were charged
+	made    []*task // that were charged, not repeats
 	failed  int
 	refusal book.Answer // of the task that failed
-	charged [][]string  // the cards of each task
 }
 
 // undo takes back everything.
@@ -62,20 +59,17 @@ func (g *gang) undo() {
 		delete(g.l.tasks, t.id)
 	}
 	g.journal.Undo()
-	for _, w := range g.waits {
-		g.l.waiting[w.id] = w
-	}
-	// Last, since Undo still changes their records.
-	for _, j := range slices.Backward(g.jobs) {
-		g.l.book.Drop(&j.Job)
-		g.l.forget(j)
+	// Last, since Undo still changes the records of jobs that the gang has made.
+	for _, t := range slices.Backward(g.made) {
+		if j := t.Job; !j.Gone && !j.Reserved && j.Tasks == 0 {
+			g.l.book.Drop(j)
+			delete(g.l.jobs, t.job)
+		}
 	}
 }
 
 // commit charges the groups in their order, or takes back what it has charged.
 func (g *gang) commit() (Answer, error) {
-	// By index: groups are committed in another order than the tasks were given in.
-	g.charged = make([][]string, len(g.tasks))
 	// Charged twice it would be a repeat, and the gang be short of a task without a word.
 	seen := make(map[string]bool, len(g.tasks))
 	for _, t := range g.tasks {
@@ -102,8 +96,11 @@ func (g *gang) commit() (Answer, error) {
 	if !all.Repeat {
 		all.Seq = g.seq
 	}
-	for _, cards := range g.charged {
-		all.Charged = append(all.Charged, cards...)
+	// In the given order: groups are committed in another one.
+	for _, r := range g.tasks {
+		t := g.l.tasks[r.id]
+		all.Charged = append(all.Charged, g.l.chargedCards(t)...)
+		delete(g.l.waiting, r.id)
 	}
 	return all, nil
 }
@@ -172,18 +169,10 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 		if l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
-		// What to take back, besides what the journal learns.
-		had, waited := l.jobs[t.job] != nil, l.waiting[t.id]
 		is := l.commit(s, t, only, t.node, g.seq, &g.journal)
 		switch is.kind {
 		case charged:
 			g.made = append(g.made, is.task)
-			if !had {
-				g.jobs = append(g.jobs, l.jobs[t.job])
-			}
-			if waited != nil {
-				g.waits = append(g.waits, waited)
-			}
 		case repeated:
 		case refused:
 			g.failed = i
@@ -192,7 +181,6 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 		default:
 			return false, l.errorOf(t, is)
 		}
-		g.charged[i] = l.chargedCards(is.task)
 	}
 	return true, nil
 }

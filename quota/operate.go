@@ -219,6 +219,7 @@ func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer
 	var events []Event
 	switch is.kind {
 	case charged:
+		delete(l.waiting, r.id)
 		events = l.taskEvent(EventCommitted, a.Seq, is.task)
 	case refused:
 		events = l.refused(r.queue, r.job, r.id, &a)
@@ -248,8 +249,9 @@ const (
 	inOtherQueue             // the job is
 )
 
-// commit decides on a task, into s, and charges it, on a node if that is known. undo, if not nil, learns what to do to
-// take it back in the book.
+// commit decides on a task, into s, and charges it, on a node if that is known. undo, if not
+// nil, learns how to take it back in the book. A charged task waits no more: the caller takes
+// it off that list.
 func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, seq uint64, undo *book.Journal) commitOutcome {
 	q, j := l.queueOf(&r.queueAt, r.queue), l.jobOf(r)
 	// What is charged is not decided on again: limits may have been lowered since, and the
@@ -282,8 +284,6 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string
 	t.Charge(&r.use, s.picks, undo)
 	l.tasks[r.id] = t
 	l.put(t, node, false)
-	// What is charged waits no more.
-	delete(l.waiting, r.id)
 	return commitOutcome{kind: charged, queue: q, task: t}
 }
 
