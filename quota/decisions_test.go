@@ -253,8 +253,8 @@ func TestEnqueueableFacts(t *testing.T) {
 
 func TestInvalidRequests(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "A:4")
-	job := &JobRequest{id: "j", queue: "q", invalid: "no card is known"}
-	task := &TaskRequest{id: "1", job: "j", queue: "q", invalid: "no card is known"}
+	job := &JobRequest{id: "j", queue: "q", fault: fault{"no card is known"}}
+	task := &TaskRequest{id: "1", job: "j", queue: "q", fault: fault{"no card is known"}}
 	job.min.Invalid, task.use.Invalid = true, true
 	reserved, err := w.Reserve(job)
 	w.want(say(reserved, err), "GetTask")

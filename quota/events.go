@@ -95,7 +95,7 @@ func (l *Ledger) addTo(to *Amounts, dim int32, amount int64) {
 	case l.output(dim) != "":
 		addIn(&to.Outputs, l.output(dim), amount)
 	default:
-		addIn(&to.Cards, l.cardName(dim), amount)
+		addIn(&to.Cards, l.cards[dim], amount)
 	}
 }
 

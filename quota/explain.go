@@ -43,7 +43,7 @@ func (l *Ledger) chargedCards(t *task) []string {
 	// By item, as the request lists them, without outputs, which are on no card.
 	names := make([]string, 0, len(t.Charges))
 	for _, c := range t.onCards() {
-		names = append(names, l.cardName(c.Card))
+		names = append(names, l.cards[c.Card])
 	}
 	return names
 }
@@ -232,7 +232,7 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 		}
 	}
 	if !sums {
-		f.Best = l.cardName(is.Lack.Dim)
+		f.Best = l.cards[is.Lack.Dim]
 	} else if unread {
 		f.Why = ReasonNoQuota
 		if unreadable >= 0 {

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"strings"
 	"sync"
 	"weak"
 
@@ -16,8 +17,14 @@ type interner struct {
 	sweepAt int // how many entries there are when the unused ones are looked for
 }
 
-// get returns the alternatives of a key, which are cards.
-func (in *interner) get(key string, cards []int32) *book.Alternatives {
+// get returns the alternatives of cards, whose names are by dimension. The key is of these:
+// it is what users wrote, and what snapshots have.
+func (in *interner) get(names []string, cards []int32) *book.Alternatives {
+	listed := make([]string, len(cards))
+	for i, dim := range cards {
+		listed[i] = names[dim]
+	}
+	key := strings.Join(listed, "|")
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if alts := in.byKey[key].Value(); alts != nil {

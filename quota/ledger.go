@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/resvec/resvec/quota/internal/book"
@@ -115,17 +114,7 @@ func (l *Ledger) rlock() {
 }
 
 // intern returns the alternatives of a list of cards, one value per key.
-func (l *Ledger) intern(cards []int32) *book.Alternatives {
-	// The key is of names, not of dimensions: it is what users wrote, and what snapshots have.
-	names := make([]string, len(cards))
-	for i, dim := range cards {
-		names[i] = l.cardName(dim)
-	}
-	return l.interned.get(strings.Join(names, "|"), cards)
-}
-
-// cardName returns the name of a card's dimension.
-func (l *Ledger) cardName(dim int32) string { return l.cards[dim] }
+func (l *Ledger) intern(cards []int32) *book.Alternatives { return l.interned.get(l.cards, cards) }
 
 // resource returns what a dimension is called, see resourceOf.
 func (l *Ledger) resource(dim int) string { return resourceOf(l.m, dim) }

@@ -574,7 +574,7 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	if h := m.jobOf[r]; h != nil {
 		return h
 	}
-	h := &JobRequest{id: r.id, queue: r.queue, invalid: modelInvalid(r)}
+	h := &JobRequest{id: r.id, queue: r.queue, fault: fault{modelInvalid(r)}}
 	h.min = book.Min{Plain: book.Plain{r.amount("cpu"), r.amount("memory")}, AnyMix: r.anyMix, Invalid: r.invalid}
 	for _, want := range r.counted() {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.amount, Unit: want.unit})
@@ -589,7 +589,7 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	if h := m.taskOf[r]; h != nil {
 		return h
 	}
-	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, invalid: modelInvalid(r), node: r.node}
+	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, fault: fault{modelInvalid(r)}, node: r.node}
 	h.use = book.Use{Plain: book.Plain{r.amount("cpu"), r.amount("memory")}, Invalid: r.invalid}
 	for _, want := range r.counted() {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.amount})

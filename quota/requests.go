@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/resvec/resvec/quota/internal/book"
@@ -20,10 +21,10 @@ type TaskRequest struct {
 	use     book.Use
 
 	id, job, queue string
-	node           string              // that the task is bound to; empty: it isn't, or has no cards
-	sources        []source            // of the items
-	invalid        string              // why the request is invalid; empty: it is valid
-	requests       corev1.ResourceList // what the items that are outputs were made of
+	node           string   // that the task is bound to; empty: it isn't, or has no cards
+	sources        []source // of the items
+	fault
+	requests corev1.ResourceList // what the items that are outputs were made of
 }
 
 // source is where an item of a task comes from.
@@ -40,6 +41,17 @@ type JobRequest struct {
 	id, queue string
 	min       book.Min
 
-	invalid string                // why the request is invalid; empty: it is valid
-	pods    []corev1.ResourceList // what the items that are outputs were made of
+	fault
+	pods []corev1.ResourceList // what the items that are outputs were made of
+}
+
+// fault is what is wrong with a request.
+type fault struct{ invalid string } // empty: it is valid
+
+// fail makes a request invalid, for the first reason there is. The first is what the user
+// can mend first; others may follow from it.
+func (f *fault) fail(format string, args ...any) {
+	if f.invalid == "" {
+		f.invalid = fmt.Sprintf(format, args...)
+	}
 }

@@ -37,8 +37,10 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 	if node := task.node(); node != "" && t.invalid == "" {
 		r.bind(t, node) // the cards: outputs are on no node
 	}
-	// Outputs come behind the cards, as hasCards expects them.
-	r.chargeOutputs(t)
+	// Outputs come behind the cards, as onCards expects them.
+	if r.addOutputs(t); t.invalid != "" { // what is invalid is charged nothing
+		t.use, t.sources = book.Use{Invalid: true}, nil
+	}
 	// Decisions look these up, so that the first one needn't.
 	l.rlock()
 	defer l.mu.RUnlock()
@@ -53,24 +55,22 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 // that is refused, as in ResolveTask. An error is an amount or an item of job.Min that
 // nothing can have.
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
-	b := jobBuilder{resolver: l.resolver(), job: &job}
 	if err := checkJobIDs(&job); err != nil {
 		return nil, nil, err
 	}
-	b.req = &JobRequest{id: job.ID, queue: job.Queue, owner: l}
-	b.req.min.AnyMix = l.cfg.AnyMix
+	r := &JobRequest{id: job.ID, queue: job.Queue, owner: l}
+	r.min.AnyMix = l.cfg.AnyMix
 	if job.AnyMix != nil {
-		b.req.min.AnyMix = *job.AnyMix
+		r.min.AnyMix = *job.AnyMix
 	}
+	b := jobBuilder{resolver: l.resolver(), job: &job, req: r}
 	if err := b.build(); err != nil {
 		return nil, nil, err
 	}
-	// The book knows no texts.
-	b.req.min.Invalid = b.req.invalid != ""
 	l.rlock()
 	defer l.mu.RUnlock()
-	l.queueOf(&b.req.queueAt, b.req.queue)
-	return b.req, b.notes, nil
+	l.queueOf(&r.queueAt, r.queue)
+	return r, b.notes, nil
 }
 
 // checkTaskIDs looks for bad names in a task.
@@ -122,16 +122,14 @@ func (r *resolver) noteIn(where string, notes ...EntryError) []EntryError {
 // cardsOn lists the cards of a node for a message.
 func (r *resolver) cardsOn(on *book.Set) string {
 	var names []string
-	// By dimension, which the set has, and then by name, which the reader knows.
-	for dim, name := range r.cards {
-		if on.Has(int32(dim)) {
+	for _, name := range sorted(r.dims) {
+		if on.Has(r.dims[name]) {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return "no cards, or isn't known"
 	}
-	slices.Sort(names)
 	return some(names)
 }
 
@@ -253,15 +251,6 @@ func (r *resolver) addOutputs(t *TaskRequest) {
 	}
 }
 
-// chargeOutputs ends the making of a request with what it is charged in outputs. What is
-// invalid is charged nothing.
-func (r *resolver) chargeOutputs(t *TaskRequest) {
-	if r.addOutputs(t); t.invalid != "" {
-		t.use, t.sources = book.Use{}, nil
-	}
-	t.use.Invalid = t.invalid != ""
-}
-
 // podParts is what counts of a pod. The zero value is that of no pod.
 type podParts struct {
 	pod      *corev1.Pod
@@ -339,7 +328,7 @@ func (r *resolver) plainAmounts(list corev1.ResourceList) (plain book.Plain, inv
 		// that it knows; here only two count.
 		v, err := r.m.RequestVector(nil, corev1.ResourceList{name: q}, nil)
 		if err != nil {
-			return book.Plain{}, plainFault(dim, q)
+			return book.Plain{}, fmt.Sprintf("%s is %s: want %s", text, brief(quantity.Text(q)), wantPlain(dim))
 		}
 		plain[dim] = int64(v[dim])
 	}
@@ -348,11 +337,6 @@ func (r *resolver) plainAmounts(list corev1.ResourceList) (plain book.Plain, inv
 
 // wantPlain is what an amount of cpu or memory must be.
 func wantPlain(dim int) string { return "0 to less than 2^53 " + plainUnits[dim] }
-
-// plainFault says that nothing can have an amount of cpu or memory.
-func plainFault(dim int, q resource.Quantity) string {
-	return fmt.Sprintf("%s is %s: want %s", dimNames[dim], brief(quantity.Text(q)), wantPlain(dim))
-}
 
 // claimed makes items of cards that a caller lists. What the ledger can't count is an
 // error, since the caller has made it up. A name that nobody knows is a fault of the
@@ -396,14 +380,6 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 		}
 	}
 	return drafts, nil
-}
-
-// fail makes a request invalid, for the first reason there is. The first is what the user
-// can mend first; others may follow from it.
-func (t *TaskRequest) fail(format string, args ...any) {
-	if t.invalid == "" {
-		t.invalid = fmt.Sprintf(format, args...)
-	}
 }
 
 // carried makes items of a pod and of its annotation.
@@ -602,14 +578,8 @@ func (r *resolver) item(t *TaskRequest, d *draft) {
 		}
 		from.ranks = string(ranks)
 	}
-	t.use.Add(book.UseItem{Alts: r.intern(cards), Amount: d.milli})
+	t.use.Add(book.UseItem{Alts: r.l.interned.get(r.cards, cards), Amount: d.milli})
 	t.sources = append(t.sources, from)
-}
-
-func (r *resolver) intern(cards []int32) *book.Alternatives {
-	r.l.rlock()
-	defer r.l.mu.RUnlock()
-	return r.l.intern(cards)
 }
 
 // bind confines a request to the cards of the node that its task is bound to. On the first
@@ -626,7 +596,6 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 		at := slices.IndexFunc(alts.Cards, on.Has)
 		if at < 0 {
 			t.fail("node %q has none of %s: it has %s", brief(node), brief(keyOf(alts)), r.cardsOn(on))
-			t.use.Plain, t.use.Items, t.sources = book.Plain{}, nil, nil
 			return
 		}
 		// One card per item, and no card is in two items: so the set says it for all of

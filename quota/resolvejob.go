@@ -30,6 +30,7 @@ type jobBuilder struct {
 	listed   string  // what knownCards returns, once it was asked for
 }
 
+// build fills in the request.
 func (b *jobBuilder) build() error {
 	// Tasks come first: whether one has cards decides if the annotation counts.
 	if err := b.tasks(); err != nil {
@@ -45,14 +46,14 @@ func (b *jobBuilder) build() error {
 	}
 	// Users write these lists, and each decision goes through all of them.
 	if len(b.items) > maxJobItems {
-		b.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
+		b.req.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
 	}
 	// Behind the limit of items, which is on what users list: outputs are as many as Config
 	// has.
 	if err := b.outputs(); err != nil {
 		return err
 	}
-	if b.req.invalid != "" {
+	if b.req.min.Invalid = b.req.invalid != ""; b.req.min.Invalid {
 		// A request that is refused has no amounts that somebody could add up.
 		b.req.min.Plain = book.Plain{}
 		return nil
@@ -66,13 +67,6 @@ func (b *jobBuilder) build() error {
 		}
 	}
 	return nil
-}
-
-// fail makes the request invalid, for the first reason there is.
-func (b *jobBuilder) fail(format string, args ...any) {
-	if b.req.invalid == "" {
-		b.req.invalid = fmt.Sprintf(format, args...)
-	}
 }
 
 // tasks adds up the live tasks.
@@ -91,7 +85,7 @@ func (b *jobBuilder) tasks() error {
 		if t.invalid != "" {
 			// The others are looked at all the same: an error must not depend on the order
 			// of tasks.
-			b.fail("task %q: %s", brief(task.ID), t.invalid)
+			b.req.fail("task %q: %s", brief(task.ID), t.invalid)
 			continue
 		}
 		of := fmt.Sprintf("task %q", brief(task.ID))
@@ -101,7 +95,7 @@ func (b *jobBuilder) tasks() error {
 			b.addPod(t.requests, of)
 		default: // it must be chargeable all the same: its gate will go
 			if _, fault := b.outs.charge(t.requests, b.covers); fault != "" {
-				b.fail("%s: %s", of, fault)
+				b.req.fail("%s: %s", of, fault)
 			}
 		}
 		for _, it := range t.use.Items {
@@ -160,7 +154,7 @@ func (b *jobBuilder) sum(to, plain *book.Plain) {
 // tooLarge makes the request invalid. No error: the amounts are of objects, each of which
 // may be good.
 func (b *jobBuilder) tooLarge(what, unit string) {
-	b.fail("the sum of the job's %s is 2^53 %s or more: want less", what, unit)
+	b.req.fail("the sum of the job's %s is 2^53 %s or more: want less", what, unit)
 }
 
 // annotation reads the job's annotation, unless its tasks have cards.
@@ -175,14 +169,14 @@ func (b *jobBuilder) annotation() {
 	counts, notes := parseRequest(b.job.Annotations[key], cfg.FailToZero)
 	for _, n := range b.noteIn(key, notes...) {
 		if !n.IsNote() && !cfg.FailToZero {
-			b.fail("%s", n.text())
+			b.req.fail("%s", n.text())
 		}
 	}
 	for _, c := range counts {
 		if !exact(c.Milli) { // of a parser that takes everything
 			fault := outOfRange(key, brief(strings.Join(c.Alternatives, "|")), c.Milli)
 			b.note(fault)
-			b.fail("%s", fault.text())
+			b.req.fail("%s", fault.text())
 			continue
 		}
 		names := c.Alternatives
@@ -192,7 +186,7 @@ func (b *jobBuilder) annotation() {
 		}
 		// A 0 of unknown cards is refused, too: the name is wrong, whatever the count.
 		if alts := b.known(key, names); alts == nil {
-			b.fail("%s", noneKnown(key, names, b.knownCards()))
+			b.req.fail("%s", noneKnown(key, names, b.knownCards()))
 		} else if c.Milli > 0 {
 			b.hasCards = true
 			if !b.add(alts, c.Milli, defaultUnit) {
@@ -228,7 +222,7 @@ func (b *jobBuilder) known(where string, names []string) *book.Alternatives {
 	if len(cards) == 0 {
 		return nil
 	}
-	return b.intern(cards)
+	return b.l.interned.get(b.cards, cards)
 }
 
 // inQuota reports whether the quota of a queue, or of one above it, mentions a
@@ -261,7 +255,7 @@ func (b *jobBuilder) knownCards() string {
 func (b *jobBuilder) minResources() {
 	plain, invalid := b.plainAmounts(b.job.MinResources)
 	if invalid != "" {
-		b.fail("minResources: %s", invalid)
+		b.req.fail("minResources: %s", invalid)
 	}
 	// Gated tasks count in minResources, and will ask again when their gates go.
 	b.plainMin(plain)
@@ -287,7 +281,7 @@ func (b *jobBuilder) outputs() error {
 	}
 	if !b.live && len(b.job.MinResources) > 0 && b.job.Min == nil {
 		if fault := b.outs.badRequest(b.job.MinResources); fault != "" {
-			b.fail("minResources: %s", fault)
+			b.req.fail("minResources: %s", fault)
 		} else {
 			b.addPod(b.job.MinResources, "minResources")
 		}
@@ -319,7 +313,7 @@ func (b *jobBuilder) outputs() error {
 func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
 	amounts, fault := b.outs.charge(requests, b.covers)
 	if fault != "" {
-		b.fail("%s: %s", of, fault)
+		b.req.fail("%s: %s", of, fault)
 		return
 	}
 	b.req.pods = append(b.req.pods, requests)
@@ -396,7 +390,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 	alts := b.known(where, names)
 	if alts == nil {
 		// No error: a node with the card may come, and then the same min is a good one.
-		b.fail("%s", noneKnown(where, names, b.knownCards()))
+		b.req.fail("%s", noneKnown(where, names, b.knownCards()))
 		return nil
 	}
 	if it.Milli == 0 {

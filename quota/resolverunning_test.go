@@ -36,7 +36,7 @@ func TestResolveRunning(t *testing.T) {
 			for i, ti := range r.req.use.Items {
 				on := "?"
 				if r.cards[i] >= 0 {
-					on = w.cardName(r.cards[i])
+					on = w.cards[r.cards[i]]
 				}
 				got += fmt.Sprintf(" %s:%d@%s", keyOf(ti.Alts), ti.Amount, on)
 			}

@@ -115,7 +115,7 @@ type Min struct {
 // add adds an item of the book.
 func (n *Min) add(alts *book.Alternatives, amount, unit int64) {
 	if !isOutput(alts) {
-		n.Items = append(n.Items, itemOf(alts, amount, unit))
+		n.Items = append(n.Items, Item{Alternatives: strings.Split(keyOf(alts), "|"), Milli: amount, Unit: unit})
 		return
 	}
 	if n.Outputs == nil {
@@ -139,17 +139,13 @@ func (t *TaskRequest) Need() Min {
 	need := Min{CPU: t.use.Plain[dimCPU], Memory: t.use.Plain[dimMemory]}
 	for i := range t.use.Items {
 		alts := t.use.Items[i].Alts
-		if isOutput(alts) {
-			need.add(alts, t.use.Items[i].Amount, defaultUnit)
-			continue
-		}
-		it := itemOf(alts, t.use.Items[i].Amount, defaultUnit)
-		if t.bound != nil {
+		need.add(alts, t.use.Items[i].Amount, defaultUnit)
+		if t.bound != nil && !isOutput(alts) {
 			// There is one: bind refuses a node that has none of the item's cards.
 			at := slices.IndexFunc(alts.Cards, t.bound.Has)
+			it := &need.Items[len(need.Items)-1]
 			it.Alternatives = it.Alternatives[at : at+1]
 		}
-		need.Items = append(need.Items, it)
 	}
 	return need
 }
@@ -171,8 +167,3 @@ func (t *TaskRequest) Invalid() string { return t.invalid }
 
 // Invalid says why the request is invalid; empty: it is valid.
 func (r *JobRequest) Invalid() string { return r.invalid }
-
-// itemOf writes an item of the book with names, left preferred.
-func itemOf(alts *book.Alternatives, milli, unit int64) Item {
-	return Item{Alternatives: strings.Split(keyOf(alts), "|"), Milli: milli, Unit: unit}
-}

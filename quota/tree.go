@@ -232,7 +232,9 @@ func (l *Ledger) link() {
 	l.book.Link(records)
 	// After the book has said which queues are leaves, and before limits, which read what
 	// follows from the queues above.
-	l.inherit()
+	for _, q := range l.book.TopDown() {
+		recordOf(q).inherit(l.cfg.MissingUnlimited)
+	}
 	// Jobs count in other queues now, so no sum of a parent holds any more. Limits come
 	// last: they mark what exceeds them.
 	l.book.Total(l.records())
@@ -247,13 +249,6 @@ func (l *Ledger) records() iter.Seq[*book.Job] {
 				return
 			}
 		}
-	}
-}
-
-// inherit sets of every queue what follows from its parent, so parents come first.
-func (l *Ledger) inherit() {
-	for _, q := range l.book.TopDown() {
-		recordOf(q).inherit(l.cfg.MissingUnlimited)
 	}
 }
 
