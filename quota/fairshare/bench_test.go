@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 )
@@ -20,8 +21,7 @@ func bigTree(tb testing.TB, o Options) *Tree {
 func treeOf(tb testing.TB, o Options, top, middle, leaves int) *Tree {
 	tb.Helper()
 	const cols = 8
-	tree, err := NewTree(vector.Schema{}, cols, o)
-	must(tb, err)
+	tree := testkit.Must(NewTree(vector.Schema{}, cols, o))
 	r := rand.New(rand.NewPCG(1, 2))
 	vec := func(n int) vector.ResourceVector {
 		v := make(vector.ResourceVector, cols)
@@ -34,15 +34,13 @@ func treeOf(tb testing.TB, o Options, top, middle, leaves int) *Tree {
 	for j := range total {
 		total[j] = float64(top * middle * leaves * 60_000)
 	}
-	must(tb, tree.SetTotal(total))
+	testkit.Check(tree.SetTotal(total))
 	set := func(name, parent string, deserved int) int {
 		q := Queue{Parent: parent, Weight: []float64{float64(1 + r.IntN(5))}, Priority: int64(r.IntN(2))}
 		if deserved > 0 {
 			q.Deserved = vec(deserved)
 		}
-		row, _, err := tree.Set(name, q)
-		must(tb, err)
-		return row
+		return first(tree.Set(name, q))
 	}
 	for a := range top {
 		top := fmt.Sprint("top", a)
@@ -52,19 +50,15 @@ func treeOf(tb testing.TB, o Options, top, middle, leaves int) *Tree {
 			set(middle, top, leaves*20_000)
 			for c := range leaves {
 				row := set(fmt.Sprint(middle, "-", c), middle, 20_000)
-				must(tb, tree.SetUsage(row, Usage{Allocated: vec(60_000), Wanted: vec(200_000)}))
+				testkit.Check(tree.SetUsage(row, Usage{Allocated: vec(60_000), Wanted: vec(200_000)}))
 			}
 		}
 	}
 	return tree
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+// first returns the first of two values that a test can't do without.
+func first[A, B any](a A, _ B, err error) A { return testkit.Must(a, err) }
 
 // BenchmarkDivide divides everything: 10,000 leaves in 3 levels, 8 columns.
 func BenchmarkDivide(b *testing.B) {
@@ -118,7 +112,7 @@ func BenchmarkDivideAgain(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			usage.Wanted[2]++
-			must(b, tree.SetUsage(row, usage))
+			testkit.Check(tree.SetUsage(row, usage))
 			tree.Divide()
 		}
 	})
@@ -131,7 +125,7 @@ func BenchmarkDivideAgain(b *testing.B) {
 	b.Run("impl=everything", func(b *testing.B) {
 		for b.Loop() {
 			usage.Wanted[2]++
-			must(b, tree.SetUsage(row, usage))
+			testkit.Check(tree.SetUsage(row, usage))
 			tree.outdateAll()
 			tree.Divide()
 		}
@@ -149,8 +143,7 @@ func BenchmarkNext(b *testing.B) {
 				for row := range len(tree.rows) {
 					if row > 0 && tree.rows[row].children == 0 {
 						for range 10 {
-							_, err := tree.Wait(row, job)
-							must(b, err)
+							testkit.Must(tree.Wait(row, job))
 						}
 					}
 				}
@@ -198,7 +191,7 @@ func BenchmarkVictim(b *testing.B) {
 		v := Victim{Queue: q, Amounts: vector.ResourceVector{1, 2, 0, 1}}
 		claim := NewClaim(tree)
 		_, ok, err := claim.Begin(p, Job{Request: vector.ResourceVector{1, 1}})
-		must(b, err)
+		testkit.Check(err)
 		if !ok {
 			continue // no leaf of this tree may take by these rules
 		}
@@ -276,11 +269,11 @@ func BenchmarkReclaim(b *testing.B) {
 		if row != taker {
 			usage.Allocated = vector.ResourceVector{20, 20}
 		}
-		must(b, tree.SetUsage(row, usage))
+		testkit.Check(tree.SetUsage(row, usage))
 	}
-	must(b, tree.SetTotal(vector.ResourceVector{4000, 4000}))
+	testkit.Check(tree.SetTotal(vector.ResourceVector{4000, 4000}))
 	for name, row := range tree.All() { // deserved amounts of nobody: all by weight
-		must2(b)(tree.Set(name, Queue{Parent: tree.Name(tree.Parent(row))}))
+		first(tree.Set(name, Queue{Parent: tree.Name(tree.Parent(row))}))
 	}
 	tree.Divide()
 	free := vector.NewMatrix(vector.Schema{}, nodes, cols)
@@ -301,8 +294,7 @@ func BenchmarkReclaim(b *testing.B) {
 			if !ok || err != nil {
 				b.Fatal(why, err)
 			}
-			scenario, err := packer.Filter(dst, overlay, requests, nil, claim.Victims(victims))
-			must(b, err)
+			scenario := testkit.Must(packer.Filter(dst, overlay, requests, nil, claim.Victims(victims)))
 			why, ok = claim.Keep(func(int) bool { return false }) // all are alike, and the prefix is the shortest
 			if !ok || scenario.Placement == nil || len(claim.Taken(nil)) != 16 {
 				b.Fatal(why, ok, scenario)
@@ -328,10 +320,6 @@ func BenchmarkReclaim(b *testing.B) {
 	})
 }
 
-func must2(tb testing.TB) func(int, bool, error) {
-	return func(_ int, _ bool, err error) { must(tb, err) }
-}
-
 // BenchmarkDelete deletes a queue with its jobs, and sets it again, without a question in
 // between: it costs that queue, however many others and other jobs there are.
 func BenchmarkDelete(b *testing.B) {
@@ -341,8 +329,7 @@ func BenchmarkDelete(b *testing.B) {
 		for _, row := range tree.All() {
 			if tree.rows[row].children == 0 {
 				for range 10 {
-					_, err := tree.Wait(row, job)
-					must(b, err)
+					testkit.Must(tree.Wait(row, job))
 				}
 			}
 		}
@@ -351,11 +338,9 @@ func BenchmarkDelete(b *testing.B) {
 				if ok, err := tree.Delete("top0-3-7"); !ok || err != nil {
 					b.Fatal(ok, err)
 				}
-				row, _, err := tree.Set("top0-3-7", Queue{Parent: "top0-3"})
-				must(b, err)
+				row := first(tree.Set("top0-3-7", Queue{Parent: "top0-3"}))
 				for range 10 {
-					id, err := tree.Wait(row, job)
-					must(b, err)
+					id := testkit.Must(tree.Wait(row, job))
 					tree.Skip(id)
 				}
 			}

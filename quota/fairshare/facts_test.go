@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -23,13 +24,11 @@ var inf = math.Inf(1)
 // flat returns a tree of top queues.
 func flat(t testing.TB, total float64, o Options, queues ...queueOf) *Tree {
 	t.Helper()
-	tree, err := NewTree(vector.NewSchema([]vector.SchemaColumn{{Name: "gpu"}}), 1, o)
-	must(t, err)
-	must(t, tree.SetTotal(vector.ResourceVector{total}))
+	tree := testkit.Must(NewTree(vector.NewSchema([]vector.SchemaColumn{{Name: "gpu"}}), 1, o))
+	testkit.Check(tree.SetTotal(vector.ResourceVector{total}))
 	for _, q := range queues {
-		row, _, err := tree.Set(q.name, Queue{Deserved: vector.ResourceVector{q.d}, Limit: vector.ResourceVector{q.l}, Weight: []float64{q.w}, Priority: q.priority})
-		must(t, err)
-		must(t, tree.SetUsage(row, Usage{Wanted: vector.ResourceVector{q.want}}))
+		row := first(tree.Set(q.name, Queue{Deserved: vector.ResourceVector{q.d}, Limit: vector.ResourceVector{q.l}, Weight: []float64{q.w}, Priority: q.priority}))
+		testkit.Check(tree.SetUsage(row, Usage{Wanted: vector.ResourceVector{q.want}}))
 	}
 	tree.Divide()
 	return tree
@@ -145,33 +144,30 @@ func TestBadInput(t *testing.T) {
 		}, []string{"wanted", "gpu"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			tree, err := NewTree(gpu, 2, Options{})
-			must(t, err)
-			must(t, tree.SetTotal(second(10)))
+			tree := testkit.Must(NewTree(gpu, 2, Options{}))
+			testkit.Check(tree.SetTotal(second(10)))
 			set := func(name string, q Queue) int {
-				row, _, err := tree.Set(name, q)
-				must(t, err)
-				return row
+				return first(tree.Set(name, q))
 			}
 			set("p", Queue{})
 			set("leaf", Queue{Parent: "p"})
 			full := set("full", Queue{Guarantee: second(1 << 52)})
-			must(t, tree.SetUsage(full, Usage{Allocated: second(5)}))
+			testkit.Check(tree.SetUsage(full, Usage{Allocated: second(5)}))
 			if test.name == "move of too much" {
-				must(t, tree.SetUsage(2, Usage{Wanted: second(1<<53 - 10)}))
-				must(t, tree.SetUsage(set("large", Queue{Limit: second(0)}), Usage{Wanted: second(1<<53 - 10)}))
+				testkit.Check(tree.SetUsage(2, Usage{Wanted: second(1<<53 - 10)}))
+				testkit.Check(tree.SetUsage(set("large", Queue{Limit: second(0)}), Usage{Wanted: second(1<<53 - 10)}))
 			}
 			if test.name == "limit of an only child" {
 				set("large parent", Queue{})
 				large := set("large", Queue{Parent: "large parent", Limit: second(0)})
-				must(t, tree.SetUsage(2, Usage{Wanted: second(1<<53 - 10)}))
-				must(t, tree.SetUsage(large, Usage{Wanted: second(1<<53 - 10)}))
-				must(t, tree.SetHistory(large, second(5)))
+				testkit.Check(tree.SetUsage(2, Usage{Wanted: second(1<<53 - 10)}))
+				testkit.Check(tree.SetUsage(large, Usage{Wanted: second(1<<53 - 10)}))
+				testkit.Check(tree.SetHistory(large, second(5)))
 			}
 			tree.Divide()
 			before := stateOf(tree)
 			rows := slices.Clone(tree.rows)
-			err = test.try(tree)
+			err := test.try(tree)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -231,9 +227,7 @@ func TestTrialsOfJobs(t *testing.T) {
 	tree := flat(t, 10, Options{}, queueOf{"a", 0, inf, 1, 0, 0}, queueOf{"b", 0, inf, 1, 0, 0})
 	a, _ := tree.Row("a")
 	wait := func(x float64) int {
-		id, err := tree.Wait(a, Job{Request: vector.ResourceVector{x}})
-		must(t, err)
-		return id
+		return testkit.Must(tree.Wait(a, Job{Request: vector.ResourceVector{x}}))
 	}
 	first, second := wait(3), wait(4)
 	tree.Divide()
@@ -310,9 +304,8 @@ func TestAllocations(t *testing.T) {
 	var share vector.ResourceVector
 	run := func() {
 		mark := tree.Mark()
-		must(t, tree.Assume(p, Job{Request: request}))
-		id, err := tree.Wait(q, Job{Request: request})
-		must(t, err)
+		testkit.Check(tree.Assume(p, Job{Request: request}))
+		id := testkit.Must(tree.Wait(q, Job{Request: request}))
 		tree.Divide()
 		if leaf, id, ok := tree.Next(); ok {
 			share = tree.Share(share, leaf)
@@ -342,8 +335,7 @@ func TestLeastPriorityIsServedLast(t *testing.T) {
 	for _, rules := range []Rules{Leximin, KAI, Volcano} {
 		tree := flat(t, 10, Options{Rules: rules}, queueOf{"a", 0, inf, 1, 10, math.MinInt64}, queueOf{"b", 0, inf, 1, 10, 0})
 		for row := 1; row <= 2; row++ {
-			_, err := tree.Wait(row, Job{Request: one})
-			must(t, err)
+			testkit.Must(tree.Wait(row, Job{Request: one}))
 		}
 		// Saturations are the same only if the shares are.
 		copy(tree.used(1, share), tree.used(2, share))
@@ -353,10 +345,8 @@ func TestLeastPriorityIsServedLast(t *testing.T) {
 	}
 	tree := flat(t, 10, Options{Rules: Kueue}, queueOf{"a", 5, inf, 1, 0, 0}, queueOf{"b", 5, inf, 1, 0, 0})
 	least := int64(math.MinInt64)
-	_, err := tree.Wait(1, Job{Request: one, Priority: &least})
-	must(t, err)
-	_, err = tree.Wait(2, Job{Request: one})
-	must(t, err)
+	testkit.Must(tree.Wait(1, Job{Request: one, Priority: &least}))
+	testkit.Must(tree.Wait(2, Job{Request: one}))
 	if leaf, _, _ := tree.Next(); leaf != 2 {
 		t.Errorf("Kueue: row %d is served first", leaf)
 	}
@@ -365,16 +355,15 @@ func TestLeastPriorityIsServedLast(t *testing.T) {
 // A candidate that is of no leaf is passed over, and doesn't end the search.
 func TestCandidateOfAParent(t *testing.T) {
 	tree := flat(t, 4, Options{}, queueOf{"a", 0, inf, 1, 0, 0}, queueOf{"b", 0, inf, 1, 0, 0}, queueOf{"c", 0, inf, 1, 0, 0})
-	x, _, err := tree.Set("x", Queue{Parent: "a"})
-	must(t, err)
-	must(t, tree.SetUsage(x, Usage{Allocated: vector.ResourceVector{9}})) // a is the worst
-	must(t, tree.SetUsage(2, Usage{Allocated: vector.ResourceVector{3}}))
-	must(t, tree.SetUsage(3, Usage{Wanted: vector.ResourceVector{2}}))
+	x := first(tree.Set("x", Queue{Parent: "a"}))
+	testkit.Check(tree.SetUsage(x, Usage{Allocated: vector.ResourceVector{9}})) // a is the worst
+	testkit.Check(tree.SetUsage(2, Usage{Allocated: vector.ResourceVector{3}}))
+	testkit.Check(tree.SetUsage(3, Usage{Wanted: vector.ResourceVector{2}}))
 	tree.Divide()
 	one := vector.ResourceVector{1}
 	claim := NewClaim(tree)
 	_, ok, err := claim.Begin(3, Job{Request: one})
-	must(t, err)
+	testkit.Check(err)
 	if !ok {
 		t.Fatal("may take from nobody")
 	}
@@ -389,9 +378,8 @@ func TestCandidateOfAParent(t *testing.T) {
 // What a division of everything has changed is divided, too: the next has nothing to do.
 func TestDivideLeavesNothingToDo(t *testing.T) {
 	tree := flat(t, 4, Options{}, queueOf{"a", 0, inf, 1, 0, 0})
-	x, _, err := tree.Set("x", Queue{Parent: "a"})
-	must(t, err)
-	must(t, tree.SetUsage(x, Usage{Wanted: vector.ResourceVector{3}}))
+	x := first(tree.Set("x", Queue{Parent: "a"}))
+	testkit.Check(tree.SetUsage(x, Usage{Wanted: vector.ResourceVector{3}}))
 	tree.Divide()
 	if tree.Share(nil, x)[0] != 3 {
 		t.Errorf("share %v", tree.Share(nil, x))
@@ -409,15 +397,14 @@ func TestSkippedForGood(t *testing.T) {
 	tree := flat(t, 10, Options{}, queueOf{"a", 0, inf, 1, 0, 0}, queueOf{"b", 0, inf, 1, 0, 0})
 	a, _ := tree.Row("a")
 	for k := range 1000 {
-		id, err := tree.Wait(a, Job{Request: vector.ResourceVector{1}})
-		must(t, err)
+		id := testkit.Must(tree.Wait(a, Job{Request: vector.ResourceVector{1}}))
 		tree.Skip(id)
 		if k%2 == 0 {
 			tree.Withdraw(id)
 			continue
 		}
 		tree.Admit(id)
-		must(t, tree.Forget(a, Job{Request: vector.ResourceVector{1}}))
+		testkit.Check(tree.Forget(a, Job{Request: vector.ResourceVector{1}}))
 	}
 	if l := &tree.line; len(l.jobs) > 1 || cap(l.leaves[a].jobs) > 8 {
 		t.Errorf("%d jobs, and %d of the leaf", len(l.jobs), cap(l.leaves[a].jobs))
@@ -436,8 +423,8 @@ func TestClaims(t *testing.T) {
 	b, _ := tree.Row("b")
 	c, _ := tree.Row("c")
 	v := func(x float64) vector.ResourceVector { return vector.ResourceVector{x} }
-	must(t, tree.SetUsage(a, Usage{Allocated: v(9), Unpreemptible: v(8), Wanted: v(10)}))
-	must(t, tree.SetUsage(c, Usage{Allocated: v(0), Wanted: v(0)}))
+	testkit.Check(tree.SetUsage(a, Usage{Allocated: v(9), Unpreemptible: v(8), Wanted: v(10)}))
+	testkit.Check(tree.SetUsage(c, Usage{Allocated: v(0), Wanted: v(0)}))
 	tree.Divide() // 5 and 5
 	claim := NewClaim(tree)
 	begin := func() {
@@ -469,9 +456,9 @@ func TestClaims(t *testing.T) {
 	}
 	claim.Drop()
 	// 5 are left, of which no more than 5 are not preemptible.
-	must(t, tree.Forget(a, Job{Request: v(5), Unpreemptible: true}))
+	testkit.Check(tree.Forget(a, Job{Request: v(5), Unpreemptible: true}))
 
-	must(t, tree.SetUsage(a, Usage{Allocated: v(10), Wanted: v(10)}))
+	testkit.Check(tree.SetUsage(a, Usage{Allocated: v(10), Wanted: v(10)}))
 	for name, call := range map[string]func(){
 		"May":  func() { claim.May(list[2]) },
 		"Take": func() { claim.Take(list[2]) },
@@ -479,7 +466,7 @@ func TestClaims(t *testing.T) {
 		"Drop": claim.Drop,
 	} {
 		begin()
-		must(t, tree.Assume(c, Job{Request: v(1)}))
+		testkit.Check(tree.Assume(c, Job{Request: v(1)}))
 		func() {
 			defer func() {
 				if r := recover(); r != "fairshare: tree has changed while a claim was open" {
@@ -488,7 +475,7 @@ func TestClaims(t *testing.T) {
 			}()
 			call()
 		}()
-		must(t, tree.Forget(c, Job{Request: v(1)}))
+		testkit.Check(tree.Forget(c, Job{Request: v(1)}))
 	}
 }
 
@@ -507,15 +494,12 @@ func TestExplainByWeight(t *testing.T) {
 		{5, 2, 0.5, 0, ByLevel, "queue a: 5 of column 0: level 10/1 times weight 0.5, wants 9"},
 		{5, 2, 0, 9, ByZero, "queue a: 2 of column 0: weight 0, wants 9"},
 	} {
-		tree, err := NewTree(vector.Schema{}, 1, Options{ByWeight: true})
-		must(t, err)
-		must(t, tree.SetTotal(vector.ResourceVector{test.total}))
-		b, _, err := tree.Set("b", Queue{})
-		must(t, err)
-		a, _, err := tree.Set("a", Queue{Guarantee: vector.ResourceVector{test.guarantee}, Weight: []float64{test.weight}})
-		must(t, err)
-		must(t, tree.SetUsage(a, Usage{Wanted: vector.ResourceVector{9}}))
-		must(t, tree.SetUsage(b, Usage{Wanted: vector.ResourceVector{test.other}}))
+		tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{ByWeight: true}))
+		testkit.Check(tree.SetTotal(vector.ResourceVector{test.total}))
+		b := first(tree.Set("b", Queue{}))
+		a := first(tree.Set("a", Queue{Guarantee: vector.ResourceVector{test.guarantee}, Weight: []float64{test.weight}}))
+		testkit.Check(tree.SetUsage(a, Usage{Wanted: vector.ResourceVector{9}}))
+		testkit.Check(tree.SetUsage(b, Usage{Wanted: vector.ResourceVector{test.other}}))
 		tree.Divide()
 		if got := tree.Explain(a, 0); got.Cause != test.cause || got.String() != test.text {
 			t.Errorf("total %v, guarantee %v: %v, want %v", test.total, test.guarantee, got, test.text)
@@ -525,13 +509,10 @@ func TestExplainByWeight(t *testing.T) {
 
 // A queue below itself is told so, also when it has something.
 func TestCycleOfOccupied(t *testing.T) {
-	tree, err := NewTree(vector.Schema{}, 1, Options{})
-	must(t, err)
-	_, _, err = tree.Set("a", Queue{})
-	must(t, err)
-	b, _, err := tree.Set("b", Queue{Parent: "a"})
-	must(t, err)
-	must(t, tree.SetUsage(b, Usage{Allocated: vector.ResourceVector{1}}))
+	tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{}))
+	first(tree.Set("a", Queue{}))
+	b := first(tree.Set("b", Queue{Parent: "a"}))
+	testkit.Check(tree.SetUsage(b, Usage{Allocated: vector.ResourceVector{1}}))
 	for _, q := range [][2]string{{"a", "a"}, {"a", "b"}, {"b", "b"}} {
 		_, changed, err := tree.Set(q[0], Queue{Parent: q[1]})
 		want := "fairshare: no place in the tree: queue " + q[0] + ": parent " + q[1] + " is the queue itself, or below it"
@@ -542,8 +523,7 @@ func TestCycleOfOccupied(t *testing.T) {
 }
 
 func TestExplainNoColumn(t *testing.T) {
-	tree, err := NewTree(vector.Schema{}, 1, Options{})
-	must(t, err)
+	tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{}))
 	for _, column := range []int{-1, 1} {
 		func() {
 			defer func() {
@@ -559,22 +539,18 @@ func TestExplainNoColumn(t *testing.T) {
 // Beyond 64 columns two of them share the bit that says what to divide again.
 func TestManyColumns(t *testing.T) {
 	const cols = 70
-	tree, err := NewTree(vector.Schema{}, cols, Options{})
-	must(t, err)
+	tree := testkit.Must(NewTree(vector.Schema{}, cols, Options{}))
 	total := slices.Repeat(vector.ResourceVector{10}, cols)
-	must(t, tree.SetTotal(total))
-	_, _, err = tree.Set("p", Queue{})
-	must(t, err)
-	a, _, err := tree.Set("a", Queue{Parent: "p"})
-	must(t, err)
-	b, _, err := tree.Set("b", Queue{Parent: "p"})
-	must(t, err)
-	must(t, tree.SetUsage(a, Usage{Wanted: total}))
+	testkit.Check(tree.SetTotal(total))
+	first(tree.Set("p", Queue{}))
+	a := first(tree.Set("a", Queue{Parent: "p"}))
+	b := first(tree.Set("b", Queue{Parent: "p"}))
+	testkit.Check(tree.SetUsage(a, Usage{Wanted: total}))
 	tree.Divide()
 	for _, j := range []int{1, 65} {
 		wanted := make(vector.ResourceVector, cols)
 		wanted[j] = 10
-		must(t, tree.SetUsage(b, Usage{Wanted: wanted}))
+		testkit.Check(tree.SetUsage(b, Usage{Wanted: wanted}))
 		tree.Divide()
 		want := slices.Clone(total)
 		want[j] = 5

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
 // TestGuide has a story for each line of the table in docs/fairshare.md that says what a queue of
 // some kind gets: 10 are divided between it, the queue, and other. Both want 10.
 func TestGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/fairshare.md")
-	must(t, err)
+	guide := testkit.Must(os.ReadFile("../../docs/fairshare.md"))
 	type v = vector.ResourceVector
 	for _, test := range []struct {
 		line  string
@@ -31,17 +31,15 @@ func TestGuide(t *testing.T) {
 		{"has a limit", Options{}, Queue{Limit: v{2}}, Queue{}, v{2, 8}, "its limit"},
 		{"wants less than it deserves", Options{}, Queue{Deserved: v{12}}, Queue{}, v{10, 0}, "all it wants"},
 	} {
-		tree, err := NewTree(vector.Schema{}, 1, test.o)
-		must(t, err)
-		must(t, tree.SetTotal(v{10}))
+		tree := testkit.Must(NewTree(vector.Schema{}, 1, test.o))
+		testkit.Check(tree.SetTotal(v{10}))
 		var shares v
 		for _, q := range []struct {
 			name  string
 			queue Queue
 		}{{"queue", test.queue}, {"other", test.other}} {
-			row, _, err := tree.Set(q.name, q.queue)
-			must(t, err)
-			must(t, tree.SetUsage(row, Usage{Wanted: v{10}}))
+			row := first(tree.Set(q.name, q.queue))
+			testkit.Check(tree.SetUsage(row, Usage{Wanted: v{10}}))
 		}
 		tree.Divide()
 		for _, row := range tree.All() {
@@ -59,14 +57,12 @@ func TestGuide(t *testing.T) {
 	// A limit bounds what a parent wants, too; of a parent that is oversold children keep what they
 	// deserve, or their part of it.
 	for _, scale := range []bool{false, true} {
-		tree, err := NewTree(vector.Schema{}, 1, Options{Scale: scale})
-		must(t, err)
-		must(t, tree.SetTotal(v{10}))
+		tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{Scale: scale}))
+		testkit.Check(tree.SetTotal(v{10}))
 		set := func(name string, q Queue, wanted float64) int {
-			row, _, err := tree.Set(name, q)
-			must(t, err)
+			row := first(tree.Set(name, q))
 			if wanted > 0 {
-				must(t, tree.SetUsage(row, Usage{Wanted: v{wanted}}))
+				testkit.Check(tree.SetUsage(row, Usage{Wanted: v{wanted}}))
 			}
 			return row
 		}
@@ -100,20 +96,17 @@ func TestGuide(t *testing.T) {
 func TestProtectedQueue(t *testing.T) {
 	type v = vector.ResourceVector
 	for _, rules := range []Rules{Leximin, KAI, Volcano, Kueue} {
-		tree, err := NewTree(vector.Schema{}, 1, Options{Rules: rules})
-		must(t, err)
-		must(t, tree.SetTotal(v{12}))
-		_, _, err = tree.Set("all", Queue{})
-		must(t, err)
+		tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{Rules: rules}))
+		testkit.Check(tree.SetTotal(v{12}))
+		first(tree.Set("all", Queue{}))
 		rows := map[string]int{}
 		for _, q := range []struct {
 			name     string
 			has      float64
 			deserved float64
 		}{{"taker", 0, 4}, {"first", 8, 4}, {"protected", 4, 4}} {
-			row, _, err := tree.Set(q.name, Queue{Parent: "all", Deserved: v{q.deserved}, Guarantee: v{q.deserved}})
-			must(t, err)
-			must(t, tree.SetUsage(row, Usage{Allocated: v{q.has}, Wanted: v{12}}))
+			row := first(tree.Set(q.name, Queue{Parent: "all", Deserved: v{q.deserved}, Guarantee: v{q.deserved}}))
+			testkit.Check(tree.SetUsage(row, Usage{Allocated: v{q.has}, Wanted: v{12}}))
 			rows[q.name] = row
 		}
 		tree.Divide()
@@ -128,8 +121,7 @@ func TestProtectedQueue(t *testing.T) {
 			t.Errorf("rules %d: taken in order: %v", rules, taken)
 		}
 		claim.Drop()
-		_, _, err = claim.Begin(rows["taker"], Job{Request: v{4}})
-		must(t, err)
+		first(claim.Begin(rows["taker"], Job{Request: v{4}}))
 		if taken := claim.TakeAll(nil, list, true); !slices.Equal(taken, []int{1}) {
 			t.Errorf("rules %d: taken in passing: %v", rules, taken)
 		}

@@ -21,8 +21,7 @@ func permitted(t *testing.T, claim *Claim, leaf int, job Job, list []Victim, kee
 	}
 	type step int // of a victim, or -1 to begin the second round
 	replay := func(path []step) {
-		_, _, err := claim.Begin(leaf, job)
-		must(t, err)
+		first(claim.Begin(leaf, job))
 		for _, i := range path {
 			if i < 0 {
 				claim.Second()
@@ -81,9 +80,7 @@ func contested(t *testing.T, seed uint64) (p *pair, leaf int, job Job, list []Vi
 		o.Groups = make([]int, p.cols)
 	}
 	p.m = newModel(p.cols, o)
-	var err error
-	p.tree, err = NewTree(vector.Schema{}, p.cols, o)
-	must(t, err)
+	p.tree = testkit.Must(NewTree(vector.Schema{}, p.cols, o))
 	for n := range 2 + p.r.IntN(6) {
 		p.set(fmt.Sprint("q", n))
 	}
@@ -97,7 +94,7 @@ func contested(t *testing.T, seed uint64) (p *pair, leaf int, job Job, list []Vi
 		if row == leaf && p.r.IntN(3) > 0 {
 			u.Allocated = nil
 		}
-		must(t, p.tree.SetUsage(row, u))
+		testkit.Check(p.tree.SetUsage(row, u))
 		total.Add(u.Allocated)
 		// Of many victims that are one unit each, some sets are just what may go.
 		for k := p.r.IntN(4); k > 0 && row != leaf && len(list) < 5; k-- {
@@ -109,7 +106,7 @@ func contested(t *testing.T, seed uint64) (p *pair, leaf int, job Job, list []Vi
 			list = append(list, Victim{Queue: row, Amounts: v})
 		}
 	}
-	must(t, p.tree.SetTotal(total))
+	testkit.Check(p.tree.SetTotal(total))
 	p.tree.Divide()
 	for range p.cols {
 		job.Request = append(job.Request, float64(p.r.IntN(3)))
@@ -130,7 +127,7 @@ func TestLimits(t *testing.T) {
 		claim := NewClaim(p.tree)
 		before := stateOf(p.tree)
 		_, ok, err := claim.Begin(row, job)
-		must(t, err)
+		testkit.Check(err)
 		if !ok {
 			continue
 		}
@@ -146,7 +143,7 @@ func TestLimits(t *testing.T) {
 			sum := vector.NewMatrix(p.tree.schema, limits.Rows(), p.cols)
 			for i, v := range list {
 				if set>>i&1 == 1 {
-					must(t, sum.AddToRow(owners[i], v.Amounts))
+					testkit.Check(sum.AddToRow(owners[i], v.Amounts))
 				}
 			}
 			isBeyond := false
@@ -193,17 +190,13 @@ func TestLimitsOfEachRule(t *testing.T) {
 		{"Kueue: 3 borrowed, the last may cross", Kueue, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{2 + 3, inf}},
 		{"Leximin: no more saturated than a, with 2 of 4", Leximin, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{5, inf}},
 	} {
-		tree, err := NewTree(vector.Schema{}, 2, Options{Rules: test.rules})
-		must(t, err)
-		must(t, tree.SetTotal(test.total))
-		_, _, err = tree.Set("r", Queue{})
-		must(t, err)
-		a, _, err := tree.Set("a", Queue{Parent: "r", Deserved: test.deserved})
-		must(t, err)
-		b, _, err := tree.Set("b", Queue{Parent: "r", Deserved: test.deserved})
-		must(t, err)
-		must(t, tree.SetUsage(a, Usage{Wanted: v{8, 8}}))
-		must(t, tree.SetUsage(b, Usage{Allocated: test.has, Wanted: v{8, 8}}))
+		tree := testkit.Must(NewTree(vector.Schema{}, 2, Options{Rules: test.rules}))
+		testkit.Check(tree.SetTotal(test.total))
+		first(tree.Set("r", Queue{}))
+		a := first(tree.Set("a", Queue{Parent: "r", Deserved: test.deserved}))
+		b := first(tree.Set("b", Queue{Parent: "r", Deserved: test.deserved}))
+		testkit.Check(tree.SetUsage(a, Usage{Wanted: v{8, 8}}))
+		testkit.Check(tree.SetUsage(b, Usage{Allocated: test.has, Wanted: v{8, 8}}))
 		tree.Divide()
 		claim := NewClaim(tree)
 		if _, ok, err := claim.Begin(a, Job{Request: v{2, 0}}); !ok || err != nil {
@@ -229,19 +222,15 @@ func TestLimitsOfEachRule(t *testing.T) {
 // not leave b less than that.
 func TestLimitsOfLargeVictims(t *testing.T) {
 	v := func(x float64) vector.ResourceVector { return vector.ResourceVector{x} }
-	tree, err := NewTree(vector.Schema{}, 1, Options{})
-	must(t, err)
-	must(t, tree.SetTotal(v(8)))
-	a, _, err := tree.Set("a", Queue{Deserved: v(4)})
-	must(t, err)
-	b, _, err := tree.Set("b", Queue{Deserved: v(4)})
-	must(t, err)
-	must(t, tree.SetUsage(a, Usage{Wanted: v(4)}))
-	must(t, tree.SetUsage(b, Usage{Allocated: v(8)}))
+	tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{}))
+	testkit.Check(tree.SetTotal(v(8)))
+	a := first(tree.Set("a", Queue{Deserved: v(4)}))
+	b := first(tree.Set("b", Queue{Deserved: v(4)}))
+	testkit.Check(tree.SetUsage(a, Usage{Wanted: v(4)}))
+	testkit.Check(tree.SetUsage(b, Usage{Allocated: v(8)}))
 	tree.Divide()
 	claim := NewClaim(tree)
-	_, _, err = claim.Begin(a, Job{Request: v(2)})
-	must(t, err)
+	first(claim.Begin(a, Job{Request: v(2)}))
 	list := []Victim{{Queue: b, Amounts: v(7)}, {Queue: b, Amounts: v(6)}, {Queue: b, Amounts: v(1)}}
 	var limits vector.Matrix
 	if owners := claim.Limits(&limits, nil, list); !slices.Equal(owners, []int{0, 1, 1}) || limits.At(1, 0) != 6 {
@@ -257,13 +246,11 @@ func TestLimitsOfLargeVictims(t *testing.T) {
 // cost the cohort b 3 each, and both may go while it borrows 5 of its 9.
 func TestLimitsOfWhatIsKept(t *testing.T) {
 	v := func(x float64) vector.ResourceVector { return vector.ResourceVector{x} }
-	tree, err := NewTree(vector.Schema{}, 1, Options{Rules: Kueue})
-	must(t, err)
+	tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{Rules: Kueue}))
 	set := func(name, parent string, deserved, lending, has float64) int {
-		row, _, err := tree.Set(name, Queue{Parent: parent, Deserved: v(deserved), Lending: v(lending)})
-		must(t, err)
+		row := first(tree.Set(name, Queue{Parent: parent, Deserved: v(deserved), Lending: v(lending)}))
 		if has > 0 {
-			must(t, tree.SetUsage(row, Usage{Allocated: v(has)}))
+			testkit.Check(tree.SetUsage(row, Usage{Allocated: v(has)}))
 		}
 		return row
 	}
@@ -274,8 +261,7 @@ func TestLimitsOfWhatIsKept(t *testing.T) {
 	set("z", "b", 0, inf, 3)
 	list := []Victim{{Queue: x, Amounts: v(5)}, {Queue: y, Amounts: v(5)}}
 	claim := NewClaim(tree)
-	_, _, err = claim.Begin(a, Job{Request: v(1)})
-	must(t, err)
+	first(claim.Begin(a, Job{Request: v(1)}))
 	var limits vector.Matrix
 	claim.Limits(&limits, nil, list)
 	if got := claim.TakeAll(nil, list, false); len(got) != 2 {

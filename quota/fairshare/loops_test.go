@@ -37,13 +37,11 @@ type clusterQueue struct {
 
 func newCluster(t testing.TB, rules Rules, total vector.ResourceVector, queues []clusterQueue) *cluster {
 	t.Helper()
-	tree, err := NewTree(vector.Schema{}, len(total), Options{Rules: rules})
-	must(t, err)
-	must(t, tree.SetTotal(total))
+	tree := testkit.Must(NewTree(vector.Schema{}, len(total), Options{Rules: rules}))
+	testkit.Check(tree.SetTotal(total))
 	c := &cluster{tree: tree, free: slices.Clone(total), claim: NewClaim(tree)}
 	for _, q := range queues {
-		row, _, err := tree.Set(q.name, Queue{Parent: q.parent, Deserved: q.deserved, Weight: []float64{cmp.Or(q.weight, 1)}})
-		must(t, err)
+		row := first(tree.Set(q.name, Queue{Parent: q.parent, Deserved: q.deserved, Weight: []float64{cmp.Or(q.weight, 1)}}))
 		want := make(vector.ResourceVector, len(total))
 		for _, j := range q.jobs {
 			for k, x := range j.request {
@@ -53,7 +51,7 @@ func newCluster(t testing.TB, rules Rules, total vector.ResourceVector, queues [
 			c.jobs = append(c.jobs, j)
 		}
 		if len(q.jobs) > 0 {
-			must(t, tree.SetUsage(row, Usage{Wanted: want}))
+			testkit.Check(tree.SetUsage(row, Usage{Wanted: want}))
 		}
 	}
 	tree.Divide()

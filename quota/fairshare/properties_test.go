@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -39,13 +40,11 @@ func TestProperties(t *testing.T) {
 			list = append(list, sibling{q, float64(r.IntN(20))})
 		}
 		divided := func(order []int) (tree *Tree, shares []float64) {
-			tree, err := NewTree(vector.Schema{}, 1, o)
-			must(t, err)
-			must(t, tree.SetTotal(vector.ResourceVector{total}))
+			tree = testkit.Must(NewTree(vector.Schema{}, 1, o))
+			testkit.Check(tree.SetTotal(vector.ResourceVector{total}))
 			for _, i := range order {
-				row, _, err := tree.Set(fmt.Sprint("q", i), list[i].queue)
-				must(t, err)
-				must(t, tree.SetUsage(row, Usage{Wanted: vector.ResourceVector{list[i].want}}))
+				row := first(tree.Set(fmt.Sprint("q", i), list[i].queue))
+				testkit.Check(tree.SetUsage(row, Usage{Wanted: vector.ResourceVector{list[i].want}}))
 			}
 			tree.Divide()
 			for i := range list {

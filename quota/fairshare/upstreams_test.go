@@ -8,14 +8,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
 // TestUpstreams runs the cases of the other projects' own tests. Those that differ here must
 // say so.
 func TestUpstreams(t *testing.T) {
-	text, err := os.ReadFile("testdata/upstreams.json")
-	must(t, err)
+	text := testkit.Must(os.ReadFile("testdata/upstreams.json"))
 	var file struct {
 		Division struct {
 			Cases []struct {
@@ -84,19 +84,18 @@ func TestUpstreams(t *testing.T) {
 			}
 		}
 	}
-	must(t, json.Unmarshal(text, &file))
+	testkit.Check(json.Unmarshal(text, &file))
 
 	for _, test := range file.Division.Cases {
-		tree, err := NewTree(vector.Schema{}, 1, Options{})
-		must(t, err)
-		must(t, tree.SetTotal(vector.ResourceVector{test.Total}))
+		tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{}))
+		testkit.Check(tree.SetTotal(vector.ResourceVector{test.Total}))
 		var got []float64
 		for i, q := range test.Queues {
 			row, _, err := tree.Set(fmt.Sprint("queue-", i+1), Queue{
 				Deserved: vector.ResourceVector{min(q[0], unlimitedAs(q[2]))}, Weight: []float64{q[1]}, Limit: vector.ResourceVector{unlimitedAs(q[2])}, Priority: int64(q[3]),
 			})
-			must(t, err)
-			must(t, tree.SetUsage(row, Usage{Wanted: vector.ResourceVector{q[4]}}))
+			testkit.Check(err)
+			testkit.Check(tree.SetUsage(row, Usage{Wanted: vector.ResourceVector{q[4]}}))
 		}
 		tree.Divide()
 		for _, row := range tree.All() {
@@ -109,16 +108,14 @@ func TestUpstreams(t *testing.T) {
 
 	for _, test := range file.Borrowing.Cases {
 		cols := max(len(test.Groups), 2)
-		tree, err := NewTree(vector.Schema{}, cols, Options{Rules: Kueue, Groups: test.Groups})
-		must(t, err)
+		tree := testkit.Must(NewTree(vector.Schema{}, cols, Options{Rules: Kueue, Groups: test.Groups}))
 		for _, q := range test.Queues {
 			var weight float64
-			must(t, json.Unmarshal(q[2], &weight))
+			testkit.Check(json.Unmarshal(q[2], &weight))
 			queue := Queue{Parent: textOf(t, q[1]), Weight: []float64{weight}, Deserved: amountsOf(t, q[3]), Lending: amountsOf(t, q[4]), Limit: infinite(test.Limits[textOf(t, q[0])])}
-			row, _, err := tree.Set(textOf(t, q[0]), queue)
-			must(t, err)
+			row := first(tree.Set(textOf(t, q[0]), queue))
 			if has := amountsOf(t, q[5]); has != nil {
-				must(t, tree.SetUsage(row, Usage{Allocated: has}))
+				testkit.Check(tree.SetUsage(row, Usage{Allocated: has}))
 			}
 		}
 		tree.tidy()
@@ -140,13 +137,11 @@ func TestUpstreams(t *testing.T) {
 	}
 
 	for _, test := range file.Reclaim.Cases {
-		tree, err := NewTree(vector.Schema{}, len(test.Request), Options{Rules: KAI})
-		must(t, err)
+		tree := testkit.Must(NewTree(vector.Schema{}, len(test.Request), Options{Rules: KAI}))
 		for _, q := range test.Queues {
-			row, _, err := tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Deserved: amountsOf(t, q[2])})
-			must(t, err)
+			row := first(tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Deserved: amountsOf(t, q[2])}))
 			if has := amountsOf(t, q[4]); has != nil {
-				must(t, tree.SetUsage(row, Usage{Allocated: has, Unpreemptible: amountsOf(t, q[5])}))
+				testkit.Check(tree.SetUsage(row, Usage{Allocated: has, Unpreemptible: amountsOf(t, q[5])}))
 			}
 		}
 		tree.Divide()
@@ -157,7 +152,7 @@ func TestUpstreams(t *testing.T) {
 		row, _ := tree.Row(test.P)
 		claim := NewClaim(tree)
 		why, ok, err := claim.Begin(row, Job{Request: test.Request, Unpreemptible: test.Fixed})
-		must(t, err)
+		testkit.Check(err)
 		if test.First != nil && ok != *test.First {
 			t.Errorf("reclaim, %s: first is %v: %v", test.Name, ok, why)
 		}
@@ -178,34 +173,31 @@ func TestUpstreams(t *testing.T) {
 		queues := file.Preemption.Base
 		if string(test.Queues) != `"base"` {
 			queues = nil
-			must(t, json.Unmarshal(test.Queues, &queues))
+			testkit.Check(json.Unmarshal(test.Queues, &queues))
 		}
 		cols := len(test.Request)
 		groups := make([]int, cols) // columns are flavors of cpu
-		tree, err := NewTree(vector.Schema{}, cols, Options{Rules: Kueue, Groups: groups})
-		must(t, err)
+		tree := testkit.Must(NewTree(vector.Schema{}, cols, Options{Rules: Kueue, Groups: groups}))
 		free := make(vector.ResourceVector, cols)
 		for _, q := range queues {
 			var weight float64
-			must(t, json.Unmarshal(q[2], &weight))
+			testkit.Check(json.Unmarshal(q[2], &weight))
 			deserved := amountsOf(t, q[3])
-			_, _, err := tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Weight: []float64{weight}, Deserved: deserved})
-			must(t, err)
+			first(tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Weight: []float64{weight}, Deserved: deserved}))
 			free.Add(deserved)
 		}
 		var victims []Victim
 		for _, job := range test.Jobs {
 			row, _ := tree.Row(textOf(t, job[1]))
 			v := Victim{Queue: row, Amounts: amountsOf(t, job[2])}
-			must(t, tree.Assume(row, Job{Request: v.Amounts}))
+			testkit.Check(tree.Assume(row, Job{Request: v.Amounts}))
 			victims = append(victims, v)
 			free.Sub(v.Amounts)
 		}
 		fits := func() bool { return test.Request.FitsIn(free) }
 		row, _ := tree.Row(test.P)
 		claim := NewClaim(tree)
-		_, _, err = claim.Begin(row, Job{Request: test.Request})
-		must(t, err)
+		first(claim.Begin(row, Job{Request: test.Request}))
 		for _, amounts := range claim.Victims(victims) {
 			if free.Add(amounts); fits() {
 				break
@@ -233,11 +225,9 @@ func TestUpstreams(t *testing.T) {
 	}
 
 	for _, test := range file.VolcanoShares.Cases {
-		tree, err := NewTree(vector.Schema{}, 2, Options{Rules: Volcano})
-		must(t, err)
-		row, _, err := tree.Set("test-queue", Queue{Deserved: test.Deserved})
-		must(t, err)
-		must(t, tree.SetUsage(row, Usage{Allocated: test.Allocated, Wanted: test.Wanted}))
+		tree := testkit.Must(NewTree(vector.Schema{}, 2, Options{Rules: Volcano}))
+		row := first(tree.Set("test-queue", Queue{Deserved: test.Deserved}))
+		testkit.Check(tree.SetUsage(row, Usage{Allocated: test.Allocated, Wanted: test.Wanted}))
 		if got := tree.Measure(row).Float64(); got != test.Want {
 			t.Errorf("share, %s: %v, want %v", test.Name, got, test.Want)
 		}
@@ -245,14 +235,12 @@ func TestUpstreams(t *testing.T) {
 
 	for _, test := range file.VolcanoReclaim.Cases {
 		cols := len(test.Total)
-		tree, err := NewTree(vector.Schema{}, cols, Options{Rules: Volcano, ByWeight: test.Weights})
-		must(t, err)
-		must(t, tree.SetTotal(test.Total))
+		tree := testkit.Must(NewTree(vector.Schema{}, cols, Options{Rules: Volcano, ByWeight: test.Weights}))
+		testkit.Check(tree.SetTotal(test.Total))
 		set := func(q [5]json.RawMessage, deserved vector.ResourceVector) {
 			var priority int64
-			must(t, json.Unmarshal(q[4], &priority))
-			_, _, err := tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Deserved: deserved, Limit: amountsOf(t, q[3]), Priority: priority})
-			must(t, err)
+			testkit.Check(json.Unmarshal(q[4], &priority))
+			first(tree.Set(textOf(t, q[0]), Queue{Parent: textOf(t, q[1]), Deserved: deserved, Limit: amountsOf(t, q[3]), Priority: priority}))
 		}
 		for _, q := range test.Queues {
 			set(q, amountsOf(t, q[2]))
@@ -261,13 +249,12 @@ func TestUpstreams(t *testing.T) {
 		for i, job := range slices.Concat(test.Running, test.Fixed) {
 			row, _ := tree.Row(textOf(t, job[1]))
 			v := Victim{Queue: row, Amounts: amountsOf(t, job[2])}
-			must(t, tree.Assume(row, Job{Request: v.Amounts, Unpreemptible: i >= len(test.Running)}))
+			testkit.Check(tree.Assume(row, Job{Request: v.Amounts, Unpreemptible: i >= len(test.Running)}))
 			victims = append(victims, v)
 		}
 		victims = victims[:len(test.Running)]
 		row, _ := tree.Row(test.P)
-		_, err = tree.Wait(row, Job{Request: test.Request})
-		must(t, err)
+		testkit.Must(tree.Wait(row, Job{Request: test.Request}))
 		tree.Divide()
 		if test.Weights { // what the division gives is what is deserved
 			for _, q := range test.Queues {
@@ -283,7 +270,7 @@ func TestUpstreams(t *testing.T) {
 		fits := func() bool { return test.Request.FitsIn(room) }
 		claim := NewClaim(tree)
 		why, ok, err := claim.Begin(row, Job{Request: test.Request})
-		must(t, err)
+		testkit.Check(err)
 		got := []string{}
 		if ok {
 			for _, amounts := range claim.Victims(victims) {
@@ -303,17 +290,14 @@ func TestUpstreams(t *testing.T) {
 	}
 
 	for _, test := range file.VolcanoOrder.Cases {
-		tree, err := NewTree(vector.Schema{}, 2, Options{Rules: Volcano})
-		must(t, err)
+		tree := testkit.Must(NewTree(vector.Schema{}, 2, Options{Rules: Volcano}))
 		for _, q := range test.Queues {
 			var priority int64
-			must(t, json.Unmarshal(q[3], &priority))
-			row, _, err := tree.Set(textOf(t, q[0]), Queue{Limit: amountsOf(t, q[1]), Priority: priority})
-			must(t, err)
-			must(t, tree.SetUsage(row, Usage{Allocated: amountsOf(t, q[2])}))
+			testkit.Check(json.Unmarshal(q[3], &priority))
+			row := first(tree.Set(textOf(t, q[0]), Queue{Limit: amountsOf(t, q[1]), Priority: priority}))
+			testkit.Check(tree.SetUsage(row, Usage{Allocated: amountsOf(t, q[2])}))
 			if request := amountsOf(t, q[4]); request != nil {
-				_, err := tree.Wait(row, Job{Request: request})
-				must(t, err)
+				testkit.Must(tree.Wait(row, Job{Request: request}))
 			}
 		}
 		if leaf, _, _ := tree.Next(); tree.Name(leaf) != test.Want {
@@ -338,14 +322,14 @@ func infinite(v vector.ResourceVector) vector.ResourceVector {
 
 func textOf(t *testing.T, raw json.RawMessage) (text string) {
 	t.Helper()
-	must(t, json.Unmarshal(raw, &text))
+	testkit.Check(json.Unmarshal(raw, &text))
 	return text
 }
 
 // amountsOf returns amounts, with -1 as +Inf; nil for null.
 func amountsOf(t *testing.T, raw json.RawMessage) (v vector.ResourceVector) {
 	t.Helper()
-	must(t, json.Unmarshal(raw, &v))
+	testkit.Check(json.Unmarshal(raw, &v))
 	return infinite(v)
 }
 
