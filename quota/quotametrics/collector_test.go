@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,10 +27,7 @@ func ledger(t testing.TB, cards []string, quotas map[string]string) *quota.Ledge
 	for _, card := range cards {
 		node.Cards = append(node.Cards, device.Card{Name: card, Resource: "nvidia.com/gpu", Count: 8})
 	}
-	l, err := quota.New(quota.Config{}, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(quota.New(quota.Config{}, (&device.Inventory{Nodes: []device.Node{node}}).Catalog(), queues))
 	return l
 }
 
@@ -41,10 +39,7 @@ func reserve(t testing.TB, l *quota.Ledger, id, queue, card string, count int64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := l.Reserve(job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(l.Reserve(job))
 	return a.OK
 }
 
@@ -54,10 +49,7 @@ func commit(t testing.TB, l *quota.Ledger, id, job, queue, card string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := l.Commit(task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(l.Commit(task))
 	return a.OK
 }
 
@@ -131,10 +123,7 @@ func TestFirstExample(t *testing.T) {
 // series returns the series of a registry as "name queue label", sorted.
 func series(t *testing.T, registry *prometheus.Registry) (all []string) {
 	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := testkit.Must(registry.Gather())
 	for _, family := range families {
 		name := strings.TrimPrefix(family.GetName(), "volcano_queue_card_")
 		for _, m := range family.GetMetric() {
@@ -322,10 +311,7 @@ func TestOutputs(t *testing.T) {
 	} {
 		queues = append(queues, quota.Queue{Name: name, Capability: capability, Deserved: capability})
 	}
-	l, err := quota.New(quota.Config{Outputs: []corev1.ResourceName{"example.com/credits"}}, nil, queues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(quota.New(quota.Config{Outputs: []corev1.ResourceName{"example.com/credits"}}, nil, queues))
 	task, _, err := l.ResolveTask(quota.Task{ID: "t", Job: "j", Queue: "q", Request: corev1.ResourceList{"example.com/credits": resource.MustParse("3")}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,34 +5,27 @@ import (
 	"log"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/quota/quotametrics"
 )
 
 // A queue that may use five cards and has promised four of them.
 func Example() {
-	ledger, err := quota.New(quota.Config{}, nil, []quota.Queue{{
+	ledger := testkit.Must(quota.New(quota.Config{}, nil, []quota.Queue{{
 		Name: "team-a", Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 5}`},
-	}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	}}))
 	job, _, err := ledger.ResolveJob(quota.Job{
 		ID: "train", Queue: "team-a", Annotations: map[string]string{quota.RequestAnnotation: `{"A100": 4}`},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := ledger.Reserve(job); err != nil {
-		log.Fatal(err)
-	}
+	testkit.Must(ledger.Reserve(job))
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(quotametrics.NewCollector(ledger))
-	families, err := registry.Gather()
-	if err != nil {
-		log.Fatal(err)
-	}
+	families := testkit.Must(registry.Gather())
 	for _, family := range families {
 		for _, metric := range family.Metric {
 			fmt.Println(family.GetName(), metric.GetGauge().GetValue())

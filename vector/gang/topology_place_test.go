@@ -755,16 +755,13 @@ func checkTopologyFilter(t testing.TB, p, other *gang.Packer, c *topologyCase, r
 	request.Reprieve = r.IntN(2) == 0
 	taken := 0
 	o := vector.NewOverlay(c.free)
-	got, err := p.FilterTopology(gang.TopologyPlacement{}, o, request, c.rows, top, func(yield func(int, vec) bool) {
+	got := testkit.Must(p.FilterTopology(gang.TopologyPlacement{}, o, request, c.rows, top, func(yield func(int, vec) bool) {
 		for i, row := range rows {
 			if taken++; !yield(row, amounts[i]) {
 				return
 			}
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	without := func(victims []int32) gang.TopologyPlacement { // the answer when only these go
 		after := vector.NewOverlay(c.free)
 		for _, v := range victims {
