@@ -100,7 +100,7 @@ func (r Row) markdown(version string, their, our float64) string {
 	if their/our < r.Goal {
 		times += " of " + ratio(r.Goal) + "×"
 	}
-	return fmt.Sprintf("| %s %s | `%s` | `%s` | %s | %s | %s | %s | %s |", r.Peer, version, r.Function, r.Ours, r.Work,
+	return fmt.Sprintf("| %s %s | `%s` | `%s` | %s | %s, %s | %s | %s |", r.Peer, version, r.Function, r.Ours, r.Work,
 		duration(their), duration(our), times, remark)
 }
 

@@ -61,12 +61,12 @@ The exit status is 1 when that can't be done and 2 for wrong arguments.
 	}
 }
 
-const heading = `| peer | its function | ours | work | its time | our time | ratio | remark |
-|---|---|---|---|---:|---:|---:|---|
+const heading = `| peer | its function | ours | work | its time, ours | ratio | remark |
+|---|---|---|---|---:|---:|---|
 `
 
 // table returns the rows in the output of benchmarks, below a line that says where they
-// ran. A row doesn't repeat the peer and the functions of the row above.
+// ran. A row doesn't repeat the peer, the functions and the work of the row above.
 func table(output io.Reader) (string, error) {
 	var rows strings.Builder
 	var above []string
@@ -89,10 +89,9 @@ func table(output io.Reader) (string, error) {
 		if _, row, isRow := strings.Cut(line, ": | "); isRow {
 			cells := strings.Split(strings.TrimSuffix(row, " |"), " | ")
 			rows.WriteString("|")
-			isSame := true
 			for i, cell := range cells {
-				isSame = isSame && i < 3 && i < len(above) && cell == above[i]
-				if !isSame && cell != "" {
+				repeats := i < 4 && i < len(above) && cell == above[i]
+				if !repeats && cell != "" {
 					rows.WriteString(" " + cell)
 				}
 				rows.WriteString(" |")
