@@ -1,5 +1,7 @@
 package quota
 
+import "encoding/json"
+
 // Reason says why a request was refused or, from OverCapacity on, what leaves too little
 // room: FirmElsewhere, NotOnNode, HoldTooLarge, NotTogether and UnreadableQuota do, too.
 type Reason string
@@ -50,7 +52,7 @@ type Refusal struct {
 	Queue     string `json:"queue"` // that was asked
 	Headroom         // Resource may be a key of alternatives, and Level a queue that isn't open
 	Best      string `json:"best,omitempty"` // of several alternatives the one that the numbers are of; empty: they are sums
-	Requested int64  `json:"requested"`
+	Requested Amount `json:"requested"`
 	Detail    string `json:"detail,omitempty"` // what is wrong with a request or a quota, or the state of a queue
 
 	output bool // Resource is one, and Message writes its units
@@ -61,7 +63,7 @@ type Refusal struct {
 type facts struct {
 	node  string // that has none of the cards; empty: the caller named cards
 	bare  bool   // the node has no cards at all
-	total int64  // of which guarantees leave the limit, where that is less than the capability
+	total Amount // of which guarantees leave the limit, where that is less than the capability
 	above string // whose the total is; empty: the cluster's
 	limit limitFact
 }
@@ -81,9 +83,9 @@ type Headroom struct {
 	Item     int    `json:"item,omitempty"`     // the index of the card's item; 0 of others
 	Resource string `json:"resource,omitempty"` // cpu, memory, the card or the output
 	Why      Reason `json:"why,omitempty"`      // empty: what is asked for fits
-	Room     int64  `json:"room"`               // the most that would be admitted, before the gang if Why is NotTogether; negative if a limit is exceeded, or what a job uses beyond its min is promised to another
+	Room     Amount `json:"room"`               // the most that would be admitted, before the gang if Why is NotTogether; negative if a limit is exceeded, or what a job uses beyond its min is promised to another
 	Level    string `json:"level,omitempty"`    // the queue with the least room: that one or one above it
-	Limit    int64  `json:"limit"`              // of Level
+	Limit    Amount `json:"limit"`              // of Level
 }
 
 // Answer answers an operation or a question. With an error only Seq counts. A question
@@ -96,4 +98,13 @@ type Answer struct {
 	Task    string     `json:"task,omitempty"`    // of a refused CommitAll: the task that failed
 	Options []Headroom `json:"options,omitempty"` // the cards that were looked at: all of a task, of a job those of the refused item
 	Charged []string   `json:"charged,omitempty"` // the card of each item of a committed task
+}
+
+// MarshalJSON adds to the fields what Message says, as message.
+func (r Refusal) MarshalJSON() ([]byte, error) {
+	type fields Refusal // without this method
+	return json.Marshal(struct {
+		fields
+		Message string `json:"message"`
+	}{fields(r), r.Message()})
 }

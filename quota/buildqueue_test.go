@@ -351,7 +351,7 @@ func TestEdgesOfAmounts(t *testing.T) {
 			name = "A"
 		}
 		status, _ := testkit.Must(New(cfg, nil, []Queue{c.queue})).Queue("q")
-		if got := status.Usage(name).Capability; got != c.want {
+		if got := int64(status.Usage(name).Capability); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.queue, got, c.want)
 		}
 		dim, isCard := cardIndex(m, "A")

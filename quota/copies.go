@@ -4,7 +4,7 @@ import "github.com/resvec/resvec/quota/internal/book"
 
 // Fits is how many copies of something would be admitted.
 type Fits struct {
-	Copies int64      `json:"copies"`         // [Unlimited] if no limit stops them
+	Copies Amount     `json:"copies"`         // [Unlimited] if no limit stops them
 	Room   []Headroom `json:"room,omitempty"` // before the first: cpu, memory, each alternative of each item, outputs; nil if the queue takes nothing
 	Next   Answer     `json:"next"`           // to one copy more; OK if no limit stops them
 }
@@ -46,7 +46,7 @@ func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 
 // fillCopies fills in what the book found.
 func (l *Ledger) fillCopies(f *Fits, is *book.Copies) {
-	f.Copies = is.N
+	f.Copies = Amount(is.N)
 	// None if the queue takes nothing.
 	for i := range is.Options {
 		f.Room = append(f.Room, l.room(&is.Options[i]))

@@ -83,7 +83,7 @@ func TestCopiesRooms(t *testing.T) {
 		{w.task("x", "s", "q", "A:8"), 17000, "0 A Promised 7000 of 9000"},
 	} {
 		f := testkit.Must(copies(w.Ledger, c.shape))
-		want := []Headroom{{Resource: "cpu", Room: c.cpu, Level: "q", Limit: 20000}, {Resource: "memory", Level: "q"}}
+		want := []Headroom{{Resource: "cpu", Room: Amount(c.cpu), Level: "q", Limit: 20000}, {Resource: "memory", Level: "q"}}
 		if !slices.Equal(f.Room[:2], want) {
 			t.Errorf("room %v, want %v", f.Room[:2], want)
 		}

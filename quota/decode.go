@@ -61,10 +61,14 @@ func (d *decoder) value(to reflect.Value) (place string, err error) {
 		return "", err
 	}
 	err = json.Unmarshal(text, to.Addr().Interface())
-	if _, limit := to.Interface().(snapshotLimit); limit && err != nil {
-		return "", err
-	} else if err != nil || string(text) == "null" || kind == reflect.Int64 && !limit && !exact(to.Int()) {
-		return "", fmt.Errorf("is %s: want %s", brief(string(text)), wanted[kind])
+	want := wanted[kind]
+	good := err == nil && string(text) != "null" && (kind != reflect.Int64 || exact(to.Int()))
+	if amount, is := to.Interface().(Amount); is {
+		want += " or " + unlimitedText
+		good = good || amount == Unlimited
+	}
+	if !good {
+		return "", fmt.Errorf("is %s: want %s", brief(string(text)), want)
 	}
 	return "", nil
 }

@@ -51,6 +51,6 @@
 //   - An error changes nothing and names what it is about. A bad name that a caller gives is
 //     an [ErrBadName]. What is wrong in an object, such as a pod, is no error: it comes as an
 //     [EntryError], or the request is refused.
-//   - What a method returns belongs to the caller, and has a form in JSON, in which
-//     [Unlimited] is "unlimited". A sequence shows one state, and holds no lock.
+//   - What a method returns belongs to the caller, and has a form in JSON. A sequence shows
+//     one state, and holds no lock.
 package quota

@@ -422,7 +422,7 @@ func ExampleLedger_Reconcile() {
 		}
 		return ids
 	}
-	over := func(limits []quota.Headroom) (sum int64) {
+	over := func(limits []quota.Headroom) (sum quota.Amount) {
 		for _, o := range limits {
 			sum -= o.Room
 		}

@@ -88,7 +88,7 @@ func (l *Ledger) fillOptions(a *Answer, options []book.Option) {
 
 // room makes a Headroom of an option.
 func (l *Ledger) room(o *book.Option) Headroom {
-	r := Headroom{Resource: l.cards[o.Dim], Room: o.Room, Level: queueName(o.Level), Limit: o.Limit}
+	r := Headroom{Resource: l.cards[o.Dim], Room: Amount(o.Room), Level: queueName(o.Level), Limit: Amount(o.Limit)}
 	if r.Resource != "" {
 		r.Item = o.Item
 	} else {
@@ -174,7 +174,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 // fillLack fills in numbers. Sums over alternatives have no dimension, and so no quota that
 // could be missing.
 func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
-	f.Level, f.Requested, f.Room, f.Limit = queueName(lack.Level), lack.Requested, lack.Room, lack.Limit
+	f.Level, f.Requested, f.Room, f.Limit = queueName(lack.Level), Amount(lack.Requested), Amount(lack.Room), Amount(lack.Limit)
 	if lack.Dim < 0 {
 		f.Why = reasons[lack.Why].reason
 		return
@@ -200,9 +200,9 @@ func (l *Ledger) noteTotal(f *facts, level *book.Queue, dim int32) {
 	for level.Parent != nil && less(level.Parent) {
 		level = level.Parent
 	}
-	f.limit, f.total = limitTotal, l.total(int(dim))
+	f.limit, f.total = limitTotal, Amount(l.total(int(dim)))
 	if level.Parent != nil {
-		f.total, f.above = level.Parent.Real[dim], queueName(level.Parent)
+		f.total, f.above = Amount(level.Parent.Real[dim]), queueName(level.Parent)
 	}
 }
 

@@ -499,7 +499,7 @@ func (g *golden) over() (list []Headroom) {
 		for _, dim := range dims {
 			limit, s := g.limit(queue, dim), g.sums[goldCell{queue, dim}]
 			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
-				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: limit - used, Level: queue, Limit: limit})
+				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: Amount(limit - used), Level: queue, Limit: Amount(limit)})
 			}
 		}
 	}
@@ -522,7 +522,7 @@ type goldRoom struct {
 func (g *golden) rooms(queue, dim string, tests func(s goldSum, limit int64) (hard, promise int64)) (r goldRoom) {
 	for i, q := range g.levels(queue) {
 		limit := g.limit(q.name, dim)
-		hard, promise := Unlimited, Unlimited
+		hard, promise := int64(Unlimited), int64(Unlimited)
 		if limit != Unlimited {
 			hard, promise = tests(g.sums[goldCell{q.name, dim}], limit)
 		}
@@ -612,8 +612,8 @@ func goldReason(reason Reason, queue string) Refusal {
 
 // goldRefuseAmount is the refusal of an amount.
 func goldRefuseAmount(a *Answer, queue string, item int, want goldWant, r goldRoom, best string, why Reason) bool {
-	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: want.amount, output: goldOutput(want.cards[0])}
-	f.Headroom = Headroom{Resource: goldKey(want.cards), Why: why, Room: r.amount, Level: r.level, Limit: r.limit}
+	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: Amount(want.amount), output: goldOutput(want.cards[0])}
+	f.Headroom = Headroom{Resource: goldKey(want.cards), Why: why, Room: Amount(r.amount), Level: r.level, Limit: Amount(r.limit)}
 	switch dim := want.cards[0]; {
 	case dim == "cpu":
 		f.Reason = ReasonInsufficientCPUQuota
@@ -771,7 +771,7 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 			why = ReasonTooLarge
 		}
 		if goldCard(card) {
-			options = append(options, Headroom{Item: index - at, Resource: card, Why: why, Room: r.amount, Level: r.level, Limit: r.limit})
+			options = append(options, Headroom{Item: index - at, Resource: card, Why: why, Room: Amount(r.amount), Level: r.level, Limit: Amount(r.limit)})
 		}
 		if best.level == "" || r.amount > best.amount {
 			best, bestCard, bestWhy = r, card, why
@@ -890,7 +890,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 			if !elsewhere {
 				r = r.within(want.amount, g.itemCounted(queue, j, item, card))
 			}
-			option = Headroom{Item: index, Resource: card, Room: r.amount, Level: r.level, Limit: r.limit}
+			option = Headroom{Item: index, Resource: card, Room: Amount(r.amount), Level: r.level, Limit: Amount(r.limit)}
 			switch {
 			case elsewhere:
 				option.Why = reasonFirmElsewhere

@@ -370,11 +370,11 @@ func reconcileWaiting(t *testing.T, n int) func() {
 	return func() {
 		testkit.Must(l.Reconcile(view))
 		s, _ := l.Queue("q0")
-		if got := s.Usage("A").Request; got != 1000*int64(n) {
+		if got := s.Usage("A").Request; got != Amount(1000*n) {
 			t.Errorf("%d are requested", got)
 		}
 		for s := range l.Samples() {
-			if s.Cards[0].Request != 1000*int64(n) {
+			if s.Cards[0].Request != Amount(1000*n) {
 				t.Errorf("%s: %v", s.Name, s.Cards)
 			}
 		}

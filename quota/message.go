@@ -262,12 +262,12 @@ func (r *Refusal) unit() (u amountUnit, what string) {
 }
 
 // text writes an amount with as many digits as it takes.
-func (u amountUnit) text(amount int64) string {
+func (u amountUnit) text(amount Amount) string {
 	if amount == Unlimited {
 		return "unlimited" + u.suffix
 	}
 	if u == unitBytes {
-		return binaryText(amount)
+		return binaryText(int64(amount))
 	}
 	return u.textOf(float64(amount))
 }
@@ -326,22 +326,22 @@ func oneLine(text string) string {
 func (n Min) words() string {
 	var parts []string
 	if n.CPU != 0 {
-		parts = append(parts, unitCores.text(n.CPU))
+		parts = append(parts, unitCores.text(Amount(n.CPU)))
 	}
 	if n.Memory != 0 {
-		parts = append(parts, unitBytes.text(n.Memory))
+		parts = append(parts, unitBytes.text(Amount(n.Memory)))
 	}
 	for _, it := range n.Items {
-		part := unitCards.text(it.Milli) + " of " + oneLine(brief(strings.Join(it.Alternatives, "|")))
+		part := unitCards.text(Amount(it.Milli)) + " of " + oneLine(brief(strings.Join(it.Alternatives, "|")))
 		// Whole cards are what everybody takes for granted.
 		if it.Unit != 0 && it.Unit != defaultUnit {
-			part += " in units of " + unitCards.text(it.Unit)
+			part += " in units of " + unitCards.text(Amount(it.Unit))
 		}
 		parts = append(parts, part)
 	}
 	// Equal needs have equal words.
 	for _, name := range slices.Sorted(maps.Keys(n.Outputs)) {
-		part := unitOfOutput(name).text(n.Outputs[name]) + " "
+		part := unitOfOutput(name).text(Amount(n.Outputs[name])) + " "
 		if unitOfOutput(name) == unitBytes {
 			part += "of "
 		}
@@ -445,7 +445,7 @@ type overflowError struct {
 func (e *overflowError) Unwrap() error { return ErrBadAmount }
 
 func (e *overflowError) Error() string {
-	return fmt.Sprintf("quota: sum too large: %s %q: %s of %s: want sums below 2^%d%s", e.what, brief(e.id), e.unit.text(e.amount), oneLine(brief(e.of)), e.exponent, e.unit.whole)
+	return fmt.Sprintf("quota: sum too large: %s %q: %s of %s: want sums below 2^%d%s", e.what, brief(e.id), e.unit.text(Amount(e.amount)), oneLine(brief(e.of)), e.exponent, e.unit.whole)
 }
 
 // overflow says that the sum of one item would reach 2^53.

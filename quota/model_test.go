@@ -826,14 +826,14 @@ func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, 
 		copies--
 	}
 	want.Refusal = refusal
-	if got.Copies != copies {
+	if int64(got.Copies) != copies {
 		m.fatal("%d copies, want %d; got %+v, want %+v", got.Copies, copies, got.Next, want)
 	}
 	m.compareAnswers(got.Next, want)
 	m.count(&want, nil)
 	m.end(false, "")
 	for dim := range rooms {
-		w := Headroom{Resource: m.g.dims[dim], Room: rooms[dim].amount, Level: rooms[dim].level, Limit: rooms[dim].limit}
+		w := Headroom{Resource: m.g.dims[dim], Room: Amount(rooms[dim].amount), Level: rooms[dim].level, Limit: Amount(rooms[dim].limit)}
 		if !admits {
 			continue
 		}

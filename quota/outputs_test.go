@@ -127,7 +127,7 @@ func (p *pool) want(got, want string) {
 }
 
 // room is what a queue has left of an output, for jobs.
-func (p *pool) room(queue string, output corev1.ResourceName) int64 {
+func (p *pool) room(queue string, output corev1.ResourceName) Amount {
 	s, _ := p.Queue(queue)
 	u := s.Usage(string(output))
 	return u.Capability - u.Allocated + u.Elastic - u.Inqueue

@@ -32,7 +32,7 @@ func TestResizedInPlace(t *testing.T) {
 		what  string
 		pod   *corev1.Pod
 		cfg   Config
-		want  int64
+		want  Amount
 		other string // what comes of another pod with cpu 6
 	}{
 		{"shrinks", resizedPod("4", "8", false), Config{}, 8000, "CPU 2000 of 10000 at q"},

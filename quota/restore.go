@@ -272,7 +272,7 @@ func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 	q.State = states[state]
 	for _, v := range []struct {
 		to   *vector.ResourceVector
-		from map[string]snapshotLimit
+		from map[string]Amount
 	}{{&q.Capability, s.Capability}, {&q.Deserved, s.Deserved}, {&q.Guarantee, s.Guarantee}} {
 		*v.to = m.NewVector()
 		for _, name := range sorted(v.from) {
@@ -281,7 +281,7 @@ func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 			case !ok:
 				return q, noDimension(name)
 			case amount == Unlimited && v.to != &q.Capability:
-				return q, fmt.Errorf("%q can't be %s: only a capability can", brief(name), unlimitedText)
+				return q, fmt.Errorf("%q can't be unlimited: only a capability can", brief(name))
 			case amount == Unlimited:
 				(*v.to)[dim] = math.Inf(1)
 			// A capability lists a 0 only where one was written, see queueDoc.

@@ -3,9 +3,7 @@ package quota
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/resvec/resvec/quota/internal/book"
@@ -31,7 +29,7 @@ func (l *Ledger) Snapshot() []byte {
 
 // snapshotDoc is a snapshot, for [Ledger.Snapshot] and [Restore] alike. Fields stand in the
 // order of their names, here and below, so that the keys of the text are sorted. An int64 is
-// an amount: 0 to less than 2^53. A field without omitempty is always written, and Restore
+// an amount, 0 to less than 2^53, and an Amount that or unlimited. A field without omitempty is always written, and Restore
 // wants it: a text without its tasks would lose what they are charged.
 //
 // Known are the cards that may be asked for, Outputs those of the map, and Seq is the number
@@ -114,17 +112,17 @@ type snapshotCard struct {
 // it says nothing of: a 0 there is meant, as a Denied without a text. Denied are the cards of
 // entries with faults, and what is wrong with each; Unreadable is what is wrong with all.
 type snapshotQueue struct {
-	Capability map[string]snapshotLimit `json:"capability"`
-	Denied     map[string]string        `json:"denied,omitempty"`
-	Deserved   map[string]snapshotLimit `json:"deserved"`
-	Guarantee  map[string]snapshotLimit `json:"guarantee"`
-	Ignored    []corev1.ResourceName    `json:"ignored,omitempty"`
-	Name       string                   `json:"name"`
-	Orphan     bool                     `json:"orphan,omitempty"`
-	Parent     string                   `json:"parent"`
-	Priority   int32                    `json:"priority"`
-	State      string                   `json:"state"`
-	Unreadable string                   `json:"unreadable,omitempty"`
+	Capability map[string]Amount     `json:"capability"`
+	Denied     map[string]string     `json:"denied,omitempty"`
+	Deserved   map[string]Amount     `json:"deserved"`
+	Guarantee  map[string]Amount     `json:"guarantee"`
+	Ignored    []corev1.ResourceName `json:"ignored,omitempty"`
+	Name       string                `json:"name"`
+	Orphan     bool                  `json:"orphan,omitempty"`
+	Parent     string                `json:"parent"`
+	Priority   int32                 `json:"priority"`
+	State      string                `json:"state"`
+	Unreadable string                `json:"unreadable,omitempty"`
 }
 
 // snapshotTask is a task that is charged, or waits. Order is its place among the tasks of
@@ -153,32 +151,6 @@ type snapshotCharge struct {
 	Key     string `json:"key"`
 	Milli   int64  `json:"milli"`
 	Output  bool   `json:"output,omitempty"` // Card and Key are one
-}
-
-// snapshotLimit is an amount or, for [Unlimited], a text.
-type snapshotLimit int64
-
-// unlimitedText stands for [Unlimited].
-const unlimitedText = "unlimited"
-
-// MarshalJSON writes a number or unlimitedText.
-func (a snapshotLimit) MarshalJSON() ([]byte, error) {
-	if int64(a) == Unlimited {
-		return strconv.AppendQuote(nil, unlimitedText), nil
-	}
-	return strconv.AppendInt(nil, int64(a), 10), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (a *snapshotLimit) UnmarshalJSON(text []byte) error {
-	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && exact(n) {
-		*a = snapshotLimit(n)
-	} else if string(text) == strconv.Quote(unlimitedText) {
-		*a = snapshotLimit(Unlimited)
-	} else {
-		return fmt.Errorf("is %s: want 0 to less than 2^53 or %q", brief(string(text)), unlimitedText)
-	}
-	return nil
 }
 
 // The names of the snapshot for the values of types.
@@ -294,11 +266,11 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 
 // amountsDoc returns the elements of a vector that are not 0, by name: a map that is extended
 // has more of these.
-func (l *Ledger) amountsDoc(v []float64) map[string]snapshotLimit {
-	doc := map[string]snapshotLimit{}
+func (l *Ledger) amountsDoc(v []float64) map[string]Amount {
+	doc := map[string]Amount{}
 	for dim := range v {
 		if amount := amountAt(v, dim); amount != 0 {
-			doc[l.m.Name(dim)] = snapshotLimit(amount)
+			doc[l.m.Name(dim)] = Amount(amount)
 		}
 	}
 	return doc

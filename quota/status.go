@@ -27,14 +27,14 @@ type QueueStatus struct {
 // [Config.EnforceGuarantee] makes RealCapability the limit.
 type Usage struct {
 	Resource       string `json:"resource"`       // cpu, memory, the card or the output
-	Capability     int64  `json:"capability"`     // of this queue alone
-	RealCapability int64  `json:"realCapability"` // min(capability, max(0, total - Σ guarantees) + guarantee)
-	Guarantee      int64  `json:"guarantee"`
-	Deserved       int64  `json:"deserved"`  // as configured, at most RealCapability and at least Guarantee
-	Allocated      int64  `json:"allocated"` // the charges of tasks
-	Inqueue        int64  `json:"inqueue"`   // the holds of jobs
-	Elastic        int64  `json:"elastic"`   // the part of Allocated beyond the min of its job
-	Request        int64  `json:"request"`   // Allocated, and what pending tasks ask for: of alternatives what their job holds, or the first
+	Capability     Amount `json:"capability"`     // of this queue alone
+	RealCapability Amount `json:"realCapability"` // min(capability, max(0, total - Σ guarantees) + guarantee)
+	Guarantee      Amount `json:"guarantee"`
+	Deserved       Amount `json:"deserved"`  // as configured, at most RealCapability and at least Guarantee
+	Allocated      Amount `json:"allocated"` // the charges of tasks
+	Inqueue        Amount `json:"inqueue"`   // the holds of jobs
+	Elastic        Amount `json:"elastic"`   // the part of Allocated beyond the min of its job
+	Request        Amount `json:"request"`   // Allocated, and what pending tasks ask for: of alternatives what their job holds, or the first
 }
 
 // Usage returns that of cpu, memory, a card or an output; 0 if it isn't there.
@@ -124,13 +124,13 @@ func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 func (l *Ledger) usage(q *queue, dim int, waiting []int64) Usage {
 	c := &q.Cells[dim]
 	u := Usage{
-		Resource: l.resource(dim), Capability: l.capability(q, dim), RealCapability: q.Real[dim],
-		Guarantee: q.spec.guarantee(dim), Deserved: q.Deserved[dim],
-		Allocated: c.Allocated, Inqueue: c.Held, Elastic: c.Elastic, Request: c.Allocated,
+		Resource: l.resource(dim), Capability: Amount(l.capability(q, dim)), RealCapability: Amount(q.Real[dim]),
+		Guarantee: Amount(q.spec.guarantee(dim)), Deserved: Amount(q.Deserved[dim]),
+		Allocated: Amount(c.Allocated), Inqueue: Amount(c.Held), Elastic: Amount(c.Elastic), Request: Amount(c.Allocated),
 	}
 	// What waits was let in by nobody, so its sums may be of any size: they saturate.
 	if waiting != nil {
-		u.Request = book.AddSaturated(u.Request, waiting[dim])
+		u.Request = Amount(book.AddSaturated(c.Allocated, waiting[dim]))
 	}
 	return u
 }

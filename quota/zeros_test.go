@@ -17,7 +17,7 @@ func TestZeros(t *testing.T) {
 			New, parseAlternatives, ReadQueues, Restore,
 		},
 		Types: []any{
-			(*Amounts)(nil), (*Answer)(nil), (*Config)(nil), (*EntryError)(nil), (*Event)(nil),
+			(*Amount)(nil), (*Amounts)(nil), (*Answer)(nil), (*Config)(nil), (*EntryError)(nil), (*Event)(nil),
 			(*EventKind)(nil), (*Fits)(nil), (*Item)(nil), (*Job)(nil), (*JobRequest)(nil),
 			(*JobStatus)(nil), (*Keys)(nil), (*Ledger)(nil), (*Min)(nil), (*Phase)(nil), (*Queue)(nil),
 			(*QueueStatus)(nil), (*Reason)(nil), (*Ref)(nil), (*Refusal)(nil),

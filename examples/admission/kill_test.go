@@ -156,7 +156,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	for card, milli := range held {
-		if u := all.Usage(card); u.Inqueue != milli {
+		if u := all.Usage(card); int64(u.Inqueue) != milli {
 			t.Errorf("%s: the jobs hold %d, and the queue says %d", card, milli, u.Inqueue)
 		}
 	}

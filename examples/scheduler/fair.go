@@ -259,7 +259,7 @@ func fill(tree *fairshare.Tree, m *vectormap.ResourceVectorMap, ledger *quota.Le
 }
 
 // amount returns an amount of the ledger as trees have it.
-func amount(x int64) float64 {
+func amount(x quota.Amount) float64 {
 	if x == quota.Unlimited {
 		return math.Inf(1)
 	}

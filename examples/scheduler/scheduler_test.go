@@ -84,7 +84,7 @@ func TestKinds(t *testing.T) {
 					t.Errorf("on %s, devices %v, want %s %s", p.node, minors, c.node, c.devices)
 				}
 				q, _ := s.ledger.Queue("research")
-				if got := q.Outputs[0].Allocated; got != c.credits {
+				if got := int64(q.Outputs[0].Allocated); got != c.credits {
 					t.Errorf("%d credits, want %d", got, c.credits)
 				}
 				if err := s.schedule(c.pod); err == nil || !strings.Contains(err.Error(), "is on ") {
@@ -205,7 +205,7 @@ func TestAdmitAgain(t *testing.T) {
 	}{{"2", 200, ""}, {"2", 200, ""}, {"3", 300, ""}, {"6", 300, "room for 5 cards"}, {"1", 100, ""}} {
 		err := s.admit(newPod("p", a100, amounts("2", "nvidia.com/gpu", c.gpus)))
 		q, _ := s.ledger.Queue("research")
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || q.Outputs[0].Inqueue != c.held {
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || int64(q.Outputs[0].Inqueue) != c.held {
 			t.Errorf("%s GPUs: %v, %d credits are held, want %q, %d", c.gpus, err, q.Outputs[0].Inqueue, c.want, c.held)
 		}
 	}

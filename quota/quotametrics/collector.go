@@ -143,7 +143,7 @@ func collect(to chan<- prometheus.Metric, s *quota.QueueStatus) {
 }
 
 // cards returns milli-cards in cards.
-func cards(milli int64) float64 { return float64(milli) / 1000 }
+func cards(milli quota.Amount) float64 { return float64(milli) / 1000 }
 
 // label returns a name as labels can have it: quoted if it isn't UTF-8.
 func label(name string) string {

@@ -232,7 +232,7 @@ func TestConcurrent(t *testing.T) {
 		}
 		for s := range l.Samples() {
 			c := s.Cards[0]
-			if c.Inqueue > 1000 || c.Inqueue != int64(s.Reservations)*1000 {
+			if c.Inqueue > 1000 || c.Inqueue != quota.Amount(s.Reservations)*1000 {
 				t.Fatalf("%+v", s)
 			}
 		}

@@ -360,7 +360,7 @@ func (x *quotaTree) compareRoom(t testing.TB, id string) error {
 			if j >= firstCard {
 				scale = 1000
 			}
-			got := fits.Room[j].Room
+			got := int64(fits.Room[j].Room)
 			if got != quota.Unlimited {
 				got = max(got, 0) / scale
 			}

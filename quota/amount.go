@@ -1,0 +1,29 @@
+package quota
+
+import "encoding/json"
+
+// Amount is an amount in milli-cores, bytes, milli-cards or units of an output, or a number
+// of copies. In JSON [Unlimited] is "unlimited", since few readers keep 2^63-1. Both are
+// read.
+type Amount int64
+
+// Unlimited is a limit, or the room, where there is none.
+const Unlimited = 1<<63 - 1
+
+// unlimitedText is Unlimited in JSON.
+const unlimitedText = `"unlimited"`
+
+func (a Amount) MarshalJSON() ([]byte, error) {
+	if a == Unlimited {
+		return []byte(unlimitedText), nil
+	}
+	return json.Marshal(int64(a))
+}
+
+func (a *Amount) UnmarshalJSON(text []byte) error {
+	if string(text) == unlimitedText {
+		*a = Unlimited
+		return nil
+	}
+	return json.Unmarshal(text, (*int64)(a))
+}
