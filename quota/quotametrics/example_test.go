@@ -5,27 +5,34 @@ import (
 	"log"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/quota/quotametrics"
 )
 
 // A queue that may use five cards and has promised four of them.
 func Example() {
-	ledger := testkit.Must(quota.New(quota.Config{}, nil, []quota.Queue{{
+	ledger, err := quota.New(quota.Config{}, nil, []quota.Queue{{
 		Name: "team-a", Annotations: map[string]string{quota.QuotaAnnotation: `{"A100": 5}`},
-	}}))
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	job, _, err := ledger.ResolveJob(quota.Job{
 		ID: "train", Queue: "team-a", Annotations: map[string]string{quota.RequestAnnotation: `{"A100": 4}`},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	testkit.Must(ledger.Reserve(job))
+	if _, err := ledger.Reserve(job); err != nil {
+		log.Fatal(err)
+	}
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(quotametrics.NewCollector(ledger))
-	families := testkit.Must(registry.Gather())
+	families, err := registry.Gather()
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, family := range families {
 		for _, metric := range family.Metric {
 			fmt.Println(family.GetName(), metric.GetGauge().GetValue())
