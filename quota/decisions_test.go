@@ -123,12 +123,6 @@ var anyMix = Config{AnyMix: true}
 
 func TestSeed(t *testing.T) {
 	for _, c := range []decisionCase{
-		{"stories 1 and 4", Config{}, []string{"a", "K:10 H:5", "b", "V:20 K:3"}, `
-			probe b K:4 = Scalar 3000 of 3000 at b
-			probe b V:20 = yes`},
-		{"a quota of ten", Config{}, []string{"q", "cpu:100 mem:200 K:10 H:5 C:16"}, `
-			reserve j q K:8 = yes
-			probe q K:8 = Scalar 2000 of 10000 at q`},
 		{"example 1", Config{}, []string{"q", "A:5"}, `
 			reserve j q A:4 = yes
 			state q A = 0/4000/0
@@ -140,9 +134,6 @@ func TestSeed(t *testing.T) {
 			reserve k q A:2 = Scalar 1000 of 5000 at q
 			commit 5 x q A:1 = A
 			commit 6 x q A:1 = Scalar 0 of 5000 at q`},
-		{"example 2, empty", Config{}, []string{"q", "A:5"}, `
-			reserve j q A|H:4 = yes
-			state q A = 0/4000/0`},
 		{"example 2, on one card", Config{}, []string{"q", "A:5 H:4"}, `
 			commit x1 x q A:3 = A
 			reserve j q A|H:4 = yes
@@ -187,65 +178,6 @@ func TestSeed(t *testing.T) {
 			commit 1 x q A:2 = A
 			commit 2 x q H:1 = H
 			probe q A|H:4 = yes`},
-		{"six of four and four, on one card", Config{}, []string{"q", "A:4 H:4"}, `
-			probe q A|H:6 = Scalar 4000 of 4000 at q`},
-		{"six of four and four, AnyMix", anyMix, []string{"q", "A:4 H:4"}, `
-			probe q A|H:6 = yes`},
-	} {
-		c.run(t)
-	}
-}
-
-func TestEnqueueableFacts(t *testing.T) {
-	ten := []string{"q", "cpu:10 mem:10 A:4"}
-	for _, c := range []decisionCase{
-		{"cpu and memory", Config{}, ten, `
-			commit 1 x q cpu:2 mem:2 = 
-			probe q cpu:8 mem:8 = yes
-			probe q cpu:9 mem:8 = CPU 8000 of 10000 at q
-			probe q cpu:8 mem:9 = Memory 8589934592 of 10737418240 at q
-			probe q = yes`},
-		{"a min of nothing with nothing left", Config{}, ten, `
-			commit 1 x q cpu:10 mem:10 A:4 = A
-			probe q = yes
-			reserve j q = yes`},
-		{"what a job has above its min is free for others", Config{}, ten, `
-			reserve j q cpu:1 mem:2 = yes
-			commit 1 j q cpu:2 mem:2 = 
-			probe q cpu:9 mem:8 = yes`},
-		{"what was promised is not", Config{}, ten, `
-			commit 1 x q cpu:2 mem:2 = 
-			reserve j q cpu:1 = yes
-			probe q cpu:8 mem:8 = CPU 7000 of 10000 at q`},
-		{"exactly full", Config{}, ten, `
-			commit 1 x q A:3500m = A
-			probe q A:1 = Scalar 500 of 4000 at q
-			probe q A:500m = yes`},
-		{"one thousandth too many", Config{}, ten, `
-			commit 1 x q A:3 = A
-			probe q A:1001m = Scalar 1000 of 4000 at q`},
-		{"cpu before memory before cards, singles before multis", Config{}, ten, `
-			probe q cpu:11 mem:11 A:5 = CPU 10000 of 10000 at q
-			probe q mem:11 A:5 = Memory 10737418240 of 10737418240 at q
-			probe q A|B:5 B:1 = Scalar 0 of 0 at q`},
-		{"nothing configured", Config{}, []string{"q", ""}, `
-			probe q cpu:1 = Empty
-			probe q A:1 = Empty
-			probe q = yes`},
-		{"nothing configured, MissingUnlimited", Config{MissingUnlimited: true}, []string{"q", ""}, `
-			probe q cpu:1 = yes
-			probe q A:1 = Scalar 0 of 0 at q`},
-		{"an explicit 0 is 0", Config{MissingUnlimited: true}, []string{"q", "cpu:0"}, `
-			probe q cpu:1m = CPU 0 of 0 at q
-			probe q mem:1 = yes`},
-		{"not mentioned is 0", Config{}, []string{"q", "cpu:1"}, `
-			probe q mem:1 = Memory 0 of 0 at q
-			probe q A:1 = Scalar 0 of 0 at q`},
-		{"unlimited", Config{}, []string{"q", "A:inf"}, `
-			probe q A:1000000 = yes`},
-		{"no queue", Config{}, ten, `
-			probe nope cpu:1 = UnknownQueue
-			probe nope = UnknownQueue`},
 	} {
 		c.run(t)
 	}
@@ -272,53 +204,6 @@ func TestInvalidRequests(t *testing.T) {
 	}
 }
 
-func TestAllocatableFacts(t *testing.T) {
-	for _, c := range []decisionCase{
-		{"cpu and memory", Config{}, []string{"q", "cpu:10 mem:20"}, `
-			commit 1 x q cpu:1 mem:1 = 
-			may 2 x q cpu:2 mem:2 = 
-			commit 3 x q cpu:7 mem:4 = 
-			may 4 x q cpu:3 mem:2 = CPU 2000 of 10000 at q
-			commit 5 x q cpu:1500m = 
-			may 6 x q cpu:501m = CPU 500 of 10000 at q
-			may 6 x q mem:1 = `},
-		{"no request, no check", Config{}, []string{"q", "cpu:10"}, `
-			commit 1 x q cpu:10 = 
-			may 2 x q = `},
-		{"cards", Config{}, []string{"q", "cpu:1 mem:1 A:8"}, `
-			commit 1 x q cpu:1 mem:1 A:2 = A
-			may 2 x q A:4 = A
-			may 2 x q cpu:1 A:4 = CPU 0 of 1000 at q
-			may 2 x q H:1 = Scalar 0 of 0 at q`},
-		{"each dimension has its own cover", Config{}, []string{"q", "cpu:8 A:4"}, `
-			reserve j q cpu:2 A:2 = yes
-			reserve k q cpu:5 = yes
-			may 1 j q cpu:3 A:1 = A
-			may 1 j q cpu:4 A:1 = CPU 3000 of 8000 at q
-			commit 1 j q cpu:3 A:1 = A
-			state q A = 1000/1000/0`},
-		{"reasons", Config{}, []string{"q", "A:1 B:2 C:2 H:4"}, `
-			reserve k q B:2 = yes
-			commit 1 j q A|B|C|H:1 @C = C
-			why 2 j q A|B|C|H:1 = A firm, B firm, C yes, H firm
-			why 2 x q A|B|C:2 = A capacity, B promised, C capacity`},
-		{"a node", Config{}, []string{"q", "A:1 B:1"}, `
-			commit 1 x q A|B:1 @C = GetTask
-			commit 1 x q A|B:1 @C @A = A
-			commit 2 y q A|B:1 @A = Scalar 0 of 1000 at q
-			commit 2 y q A|B:1 @nope = GetTask`},
-		{"a refused node names the roomiest of its cards", Config{}, []string{"q", "A:1 B:2 C:4"}, `
-			commit 1 x q A|B|C:5 @A @B = Scalar 2000 of 2000 at q
-			commit 1 x q A|B|C:5 = Scalar 4000 of 4000 at q`},
-		{"two kinds of card in one task", Config{}, []string{"q", "A:2 B:4"}, `
-			commit 1 x q A:1 B:4 = A B
-			commit 2 x q A:1 B:1 = Scalar 0 of 4000 at q
-			state q A = 1000/0/0`},
-	} {
-		c.run(t)
-	}
-}
-
 func TestLedgerFacts(t *testing.T) {
 	for _, c := range []decisionCase{
 		{"a stranger doesn't get what is promised", Config{}, []string{"q", "A:4"}, `
@@ -342,65 +227,12 @@ func TestLedgerFacts(t *testing.T) {
 			release 1 = false
 			releasejob j = false
 			commit 1 j p A:1 = A`},
-		{"holds move", anyMix, []string{"q", "A:4 B:4"}, `
-			reserve j q A|B:6 = yes
-			state q A = 0/4000/0
-			state q B = 0/2000/0
-			probe q A:2 = Scalar 0 of 4000 at q
-			probe q B:2 = yes
-			reserve k q B:1 = yes
-			commit 1 j q A|B:1 = A
-			commit 2 j q A|B:1 @B = B
-			commit 3 j q A|B:1 @B = B
-			may 4 j q A|B:1 = A B
-			commit 4 j q A|B:1 @B = B
-			state q A = 1000/2000/0
-			state q B = 3000/1000/0
-			may 5 j q A|B:1 = A`},
-		{"nothing is reconsidered", anyMix, []string{"q", "A:2 B:2 C:2"}, `
-			reserve j q A|B:3 = yes
-			reserve k q B|C:2 = yes
-			state q A = 0/2000/0
-			state q B = 0/2000/0
-			state q C = 0/1000/0
-			probe q B:1 = Scalar 0 of 2000 at q
-			probe q C:1 = yes
-			probe q A|B|C:1 = yes`},
-		{"units of 2", anyMix, []string{"q", "A:3 B:5"}, `
-			reserve j q A|B:8/2 = Scalar 6000 of 8000 at q
-			reserve j q A|B:6/2 = yes
-			state q A = 0/2000/0
-			state q B = 0/4000/0`},
-		{"resize", anyMix, []string{"q", "A:4 B:4"}, `
-			reserve j q A|B:6 = yes
-			resize j q A:5 B:1 = Scalar 4000 of 4000 at q
-			state q A = 0/4000/0
-			state q B = 0/2000/0
-			resize j q A:3 B:3 = yes
-			state q A = 0/3000/0
-			resize j q A:3 B:3 = repeat`},
-		{"left to right", Config{}, []string{"q", "A:3 B:3"}, `
-			reserve j q A|B:3 A|C:3 = Scalar 0 of 3000 at q
-			reserve j q A|B:3 C|B:2 = yes
-			state q A = 0/3000/0
-			state q B = 0/2000/0`},
-		{"firm without a reservation", Config{}, []string{"q", "A:1 B:3"}, `
-			commit 1 g q A|B:1 = A
-			commit 2 g q A|B:1 = Scalar 0 of 1000 at q
-			why 2 g q A|B:1 = A capacity, B firm
-			commit 3 h q A|B:1 = B
-			release 1 = true
-			commit 2 g q A|B:1 @B = B`},
 		{"a gang, single names first", anyMix, []string{"q", "A:1 B:1"}, `
 			gang j q A|B:1, A:1, A:1 = Scalar 0 of 1000 at q
 			state q A = 0/0/0
 			state q B = 0/0/0
 			gang j q A|B:1, A:1 = B A
 			gang j q A|B:1, A:1 = repeat`},
-		{"a gang on one card", Config{}, []string{"q", "A:2 B:4"}, `
-			gang j q A|B:1, A|B:1, A|B:1 = B B B
-			gang j q A|B:1, A|B:1, A|B:1, A|B:1, A|B:1 = Scalar 0 of 4000 at q
-			state q B = 3000/0/0`},
 		{"rollback and release", Config{}, []string{"q", "A:4"}, `
 			reserve j q A:4 = yes
 			gang j q A:1, A:1, A:1, A:1 = A A A A
@@ -423,14 +255,6 @@ func TestLedgerFacts(t *testing.T) {
 			commit x1 x q A:1 = Scalar 0 of 4000 at q
 			why x1 x q A:1 = A promised
 			probe q A:1 = Scalar 0 of 4000 at q`},
-		{"elastic, before the job's own task is placed", Config{}, []string{"q", "A:4"}, `
-			reserve j q A:2 = yes
-			gang j q A:1, A:1, A:1, A:1 = A A A A
-			reserve k q A:2 = yes
-			release g3 = true
-			may k1 k q A:1 = A
-			may x1 x q A:1 = Scalar -1000 of 4000 at q
-			probe q A:1 = Scalar 0 of 4000 at q`},
 		{"rollback lets later charges draw on what comes free", Config{}, []string{"q", "A:4"}, `
 			reserve j q A:2 = yes
 			gang j q A:1, A:1, A:1 = A A A
@@ -439,20 +263,6 @@ func TestLedgerFacts(t *testing.T) {
 			state q A = 2000/0/0
 			rollback g1 = true
 			state q A = 1000/1000/0`},
-		{"release doesn't", Config{}, []string{"q", "A:4"}, `
-			reserve j q A:2 = yes
-			gang j q A:1, A:1, A:1 = A A A
-			release g0 = true
-			state q A = 2000/0/1000
-			reserve j q A:1 = repeat`},
-		{"reserve draws on what is charged", Config{}, []string{"q", "A:4 B:4"}, `
-			commit 1 j q A|B:1 = A
-			commit 2 j q A|B:1 = A
-			probe q A:3 = Scalar 2000 of 4000 at q
-			reserve j q A|B:4 = yes
-			state q A = 2000/2000/0
-			rollback 1 2 = true
-			state q A = 0/4000/0`},
 		{"reserve keeps to the card of the first charge", Config{}, []string{"q", "A:4 B:8"}, `
 			commit 1 j q A|B:1 = A
 			reserve j q A|B:5 = Scalar 4000 of 4000 at q
@@ -461,15 +271,6 @@ func TestLedgerFacts(t *testing.T) {
 			resize j q A|B:4 = yes
 			release 1 = true
 			may 2 j q A|B:1 = A B`},
-		{"an item of fewest alternatives, those with a hold first", Config{}, []string{"q", "A:9 B:9 C:9"}, `
-			reserve j q A|B:1 A|B|C:2 = yes
-			commit 1 j q A:1 = A
-			state q A = 1000/2000/0
-			commit 2 j q A:1 = A
-			state q A = 2000/1000/0
-			commit 3 j q B|C:1 = B
-			state q A = 2000/1000/0
-			state q B = 1000/0/1000`},
 		{"a job with its own policy of nothing left", Config{}, []string{"q", "A:4"}, `
 			reserve j q A:2 = yes
 			commit 1 j q A:2 = A
@@ -588,63 +389,6 @@ func TestTreeFacts(t *testing.T) {
 			state org A = 0/0/0
 			state corp A = 4000/0/0
 			commit 2 j leaf A:1 = Scalar 0 of 4000 at leaf`},
-	} {
-		c.run(t)
-	}
-}
-
-// The sums of a tree stay below 2^53, but no queue stops another one.
-func TestOverflow(t *testing.T) {
-	const most = "9007199254740991m"
-	large := func(steps string) string {
-		return strings.NewReplacer("MOST", most, "HALF", "4503599627370495m").Replace(steps)
-	}
-	for _, c := range []decisionCase{
-		{"holds", Config{}, []string{"org", "", "p < org", "cpu:inf A:inf", "q < org", "cpu:inf A:inf"}, large(`
-			reserve j p cpu:MOST A:MOST = yes
-			reserve k q cpu:HALF A:HALF = yes
-			reserve l q cpu:1m = CPU 0 of 4503599627370495 at q
-			reserve l q A:1m = Scalar 0 of 4503599627370495 at q
-			reserve l q A|B:1m = Scalar 0 of 4503599627370495 at q
-			probe q A:1m = Scalar 0 of 4503599627370495 at q
-			reserve m p A:1m = Scalar -4503599627370495 of 9007199254740991 at org`)},
-		{"too much for the rest", Config{}, []string{"org", "", "p < org", "A:inf", "q < org", "A:inf"}, large(`
-			reserve k q A:1 = yes
-			probe p A:MOST = Scalar 9007199254739991 of 9007199254740991 at org
-			reserve j p A:MOST = Scalar 9007199254739991 of 9007199254740991 at org
-			commit 1 j p A:MOST = Scalar 9007199254739991 of 9007199254740991 at org
-			gang j p A:MOST = Scalar 9007199254739991 of 9007199254740991 at org
-			reserve l q A:1 = yes`)},
-		{"charges", Config{}, []string{"q", "cpu:inf A:inf"}, large(`
-			commit 1 x q cpu:MOST A:MOST = A
-			commit 2 y q cpu:1m = CPU 0 of 9007199254740991 at q
-			commit 2 y q A:1m = Scalar 0 of 9007199254740991 at q
-			gang y q cpu:0, A:1m = Scalar 0 of 9007199254740991 at q
-			may 2 y q A:1m = Scalar 0 of 9007199254740991 at q
-			why 2 y q A:1m = A too large
-			reserve x q cpu:MOST A:MOST = yes`)},
-		{"what is left goes on another card", Config{}, []string{"q", "A:inf B:inf"}, large(`
-			reserve j q A:MOST = yes
-			reserve k q A|B:1 = yes
-			may 1 x q A|B:1 = B`)},
-		{"what covers doesn't count twice", Config{}, []string{"q", "cpu:inf A:inf"}, large(`
-			reserve j q cpu:MOST A:MOST = yes
-			commit 1 j q cpu:MOST A:MOST = A
-			rollback 1 = true
-			commit 1 j q cpu:MOST A:MOST = A`)},
-		{"what is elastic does", Config{}, []string{"q", "cpu:inf"}, large(`
-			reserve j q cpu:1m = yes
-			commit 1 j q cpu:MOST = 
-			resize j q cpu:MOST = yes
-			resize j q cpu:1 = yes`)},
-		{"queues below one another", Config{}, []string{"p", "A:inf", "q", "A:inf"}, large(`
-			reserve j p A:MOST = yes
-			reserve k q A:1m = yes
-			queues org, , p < org, A:inf, q < org, A:inf = 
-			probe org A:1 = QueueNotLeaf
-			reserve l q A:1 = yes
-			queues q, A:4 = p
-			queues p, A:inf, q, A:4 = `)},
 	} {
 		c.run(t)
 	}

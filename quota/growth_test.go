@@ -121,7 +121,7 @@ func restoreRecords(t *testing.T, n int) func() {
 
 // restores returns the work of restoring a snapshot, with no other fault than the
 // given one.
-func restores(t *testing.T, cfg Config, m *vectormap.ResourceVectorMap, fields, fault string) func() {
+func restores(t *testing.T, cfg Config, fields, fault string) func() {
 	var doc snapshotDoc
 	testkit.Check(json.Unmarshal(snapshotWith(t, fields), &doc))
 	doc.Config.Mix = mixNames[cfg.AnyMix]
@@ -156,34 +156,33 @@ func restoreChain(t *testing.T, n int) func() {
 		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, n)
 	}
 	text.WriteString("]")
-	return restores(t, Config{}, testkit.Must(testMap(nil)), text.String(), "")
+	return restores(t, Config{}, text.String(), "")
 }
 
 // restoreItems restores a job with more items than any job has.
 func restoreItems(t *testing.T, n int) func() {
 	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[` +
 		numbered(n, `{"key":"A|B","unit":1%d}`, ",") + "]}]"
-	return restores(t, anyMix, testkit.Must(testMap([]string{"A", "B"})), text, "want at most 64")
+	return restores(t, anyMix, text, "want at most 64")
 }
 
 // restoreAlternatives restores an item that may be on any of many cards, and is on all.
 func restoreAlternatives(t *testing.T, n int) func() {
 	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[{"key":"` +
 		numbered(n, "c%d", "|") + `","unit":1,"min":` + fmt.Sprint(n) + `,"holds":{` + numbered(n, `"c%d":1`, ",") + `}}]}]`
-	return restores(t, anyMix, testkit.Must(testMap(names(n, "c%d"))), text, "")
+	return restores(t, anyMix, text, "")
 }
 
 // restoreFaults restores what is nothing but long.
 func restoreFaults(t *testing.T, n int) func() {
-	small, large := testkit.Must(testMap(nil)), testkit.Must(testMap(names(n, "c%d")))
 	work := []func(){
-		restores(t, Config{}, large, `"known":[`+numbered(n, `{"card":"c%d"}`, ",")+`,{"card":"c0"}]`, "twice"),
-		restores(t, Config{}, small, `"queues":[`+numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",")+`]`, "cycle"),
-		restores(t, Config{}, small, `"queues":[`+strings.Repeat(`{"name":"q","state":"open"},`, n)+`{"name":"q","state":"open"}]`, "Duplicate value"),
-		restores(t, Config{}, small, `"queues":[`+numbered(n, `{"name":"q%d","parent":"p%[1]d","state":"open"}`, ",")+`]`, "there is no queue"),
-		restores(t, Config{}, large, `"queues":[{"name":"q","state":"open","denied":{`+numbered(n, `"card:c%d":""`, ",")+`}}]`, ""),
-		restores(t, Config{}, large, `"queues":[{"name":"q","state":"open","capability":{`+numbered(n, `"card:c%d":1`, ",")+`}}]`, ""),
-		restores(t, Config{}, small, `"tasks":[`+numbered(n, `{"id":"%d","job":"j","queue":"q","order":1,"state":"pending"}`, ",")+`,{"id":"0","job":"j","queue":"q","state":"pending"}]`, "twice"),
+		restores(t, Config{}, `"known":[`+numbered(n, `{"card":"c%d"}`, ",")+`,{"card":"c0"}]`, "twice"),
+		restores(t, Config{}, `"queues":[`+numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",")+`]`, "cycle"),
+		restores(t, Config{}, `"queues":[`+strings.Repeat(`{"name":"q","state":"open"},`, n)+`{"name":"q","state":"open"}]`, "Duplicate value"),
+		restores(t, Config{}, `"queues":[`+numbered(n, `{"name":"q%d","parent":"p%[1]d","state":"open"}`, ",")+`]`, "there is no queue"),
+		restores(t, Config{}, `"queues":[{"name":"q","state":"open","denied":{`+numbered(n, `"card:c%d":""`, ",")+`}}]`, ""),
+		restores(t, Config{}, `"queues":[{"name":"q","state":"open","capability":{`+numbered(n, `"card:c%d":1`, ",")+`}}]`, ""),
+		restores(t, Config{}, `"tasks":[`+numbered(n, `{"id":"%d","job":"j","queue":"q","order":1,"state":"pending"}`, ",")+`,{"id":"0","job":"j","queue":"q","state":"pending"}]`, "twice"),
 	}
 	return func() {
 		for _, restore := range work {
@@ -524,8 +523,7 @@ func resolveContainers(t *testing.T, n int) func() {
 // resolveResources has a pod with many resources that carry cards.
 func resolveResources(t *testing.T, n int) func() {
 	nodes := map[string]string{"n": numbered(n, "c%d@r/c%[1]d:1", " ")}
-	m := testkit.Must(testMap(names(n, "c%d")))
-	l := testkit.Must(newBuilt(Config{}, m, cluster(nodes), []builtQueue{{Name: "q"}}))
+	l := testkit.Must(New(Config{}, cluster(nodes), []Queue{{Name: "q"}}))
 	pod := podOf("A", "")
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{}
 	for i := range n {
@@ -536,10 +534,9 @@ func resolveResources(t *testing.T, n int) func() {
 
 // resolveNames has a job whose annotation lists many cards.
 func resolveNames(t *testing.T, n int) func() {
-	m := testkit.Must(testMap(names(n, "c%d")))
 	var all []func()
 	for _, cfg := range []Config{{}, {FailToZero: true}} {
-		l := testkit.Must(newBuilt(cfg, m, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []builtQueue{{Name: "q"}}))
+		l := testkit.Must(New(cfg, cluster(map[string]string{"n": numbered(n, "c%d:1", " ")}), []Queue{{Name: "q"}}))
 		for _, text := range []string{
 			`{"` + numbered(n, "c%d", "|") + `":1}`, `{"` + numbered(n, "x%d", "|") + `":1}`, "{" + numbered(n, `"c%d":1`, ",") + "}", "{" + numbered(n, `"c%d|x":1`, ",") + "}",
 			`{"` + strings.Repeat("c1|", n) + `c0":1}`,
@@ -579,20 +576,13 @@ func discover(t *testing.T, n int) func() {
 		inv.Nodes = append(inv.Nodes, device.Node{Name: fmt.Sprint("n", i), Cards: []device.Card{{Name: card, Resource: "nvidia.com/gpu", Count: 1}}})
 	}
 	return func() {
-		catalog := inv.Catalog()
-		m := testkit.Must(testMap(catalog.Cards()))
-		l := testkit.Must(newBuilt(Config{}, m, catalog, nil))
-		testkit.Check(declareAll(l, n))
+		l := testkit.Must(New(Config{}, inv.Catalog(), nil))
+		var cards []device.Card
+		for _, card := range names(n, "c%d") {
+			cards = append(cards, device.Card{Name: card})
+		}
+		testkit.Must(l.Declare(cards))
 	}
-}
-
-func declareAll(l *Ledger, n int) error {
-	var cards []device.Card
-	for i := range n {
-		cards = append(cards, device.Card{Name: fmt.Sprint("c", i)})
-	}
-	_, err := l.Declare(cards)
-	return err
 }
 
 // reconcileEach views the tasks of one job one by one. They run, each for itself, and end.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	corev1 "k8s.io/api/core/v1"
 )
 
 var updateJSON = flag.Bool("update-json", false, "rewrite testdata/answers.txt")
@@ -24,20 +25,8 @@ func TestJSON(t *testing.T) {
 		{Name: "research", Annotations: map[string]string{QuotaAnnotation: `{"A100": 6}`}},
 		{Name: "vision", Parent: "research", Annotations: map[string]string{QuotaAnnotation: `{"A100": 4, "H100": 2}`}, Capability: resourceList("cpu:8 mem:80Gi credits:9")},
 	}
-	m, err := testMap(cfg.namedCards(specs), "nvidia.com/credits")
-	if err != nil {
-		t.Fatal(err)
-	}
-	queues := make([]builtQueue, len(specs))
-	for i, spec := range specs {
-		if queues[i], _, err = cfg.buildQueue(m, spec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l, err := newBuilt(cfg, m, nil, queues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg.Outputs = []corev1.ResourceName{"nvidia.com/credits"}
+	l := testkit.Must(New(cfg, nil, specs))
 	resolve := func(id, queue, cards, min string) *JobRequest {
 		return resolved(l.ResolveJob(Job{ID: id, Queue: queue, Annotations: map[string]string{RequestAnnotation: cards}, MinResources: resourceList(min)}))
 	}
@@ -72,47 +61,25 @@ func TestJSON(t *testing.T) {
 	write("Answer that there is no queue", reserve(resolve("more", "nobody", `{"A100": 1}`, "")))
 	_, faults, _ := l.ResolveJob(Job{ID: "bad", Queue: "vision", Annotations: map[string]string{RequestAnnotation: `{"A100": -1}`}})
 	write("EntryError", faults)
-	fits, err := l.JobCopies(resolve("copy", "vision", `{"A100": 1}`, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("Fits", fits)
+	write("Fits", testkit.Must(l.JobCopies(resolve("copy", "vision", `{"A100": 1}`, ""))))
 	testkit.Must(l.Declare([]device.Card{{Name: "A100"}}))
-	task, _, err := l.ResolveTask(Task{ID: "train-0", Job: "train", Queue: "vision", Cards: []Item{{Alternatives: []string{"A100"}, Milli: 1000}}, Request: resourceList("cpu:2")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := l.Commit(task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("Answer to Commit", a)
+	write("Answer to Commit", testkit.Must(l.Commit(resolved(l.ResolveTask(Task{ID: "train-0", Job: "train", Queue: "vision", Cards: []Item{{Alternatives: []string{"A100"}, Milli: 1000}}, Request: resourceList("cpu:2")})))))
 	vision, _ := l.Queue("vision")
 	write("QueueStatus", vision)
 	status, _ := l.Job("train")
 	write("JobStatus", status)
 	specs[1].Cards = map[string]int64{"A100": 1}
-	if queues[1], _, err = cfg.buildQueue(m, specs[1]); err != nil {
+	if _, _, err := l.SetQueues(specs); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := l.setBuilt(queues, nil); err != nil {
-		t.Fatal(err)
-	}
-	report, err := l.Reconcile(View{Jobs: []Job{{ID: "train", Queue: "vision", Phase: PhaseInqueue, MinUnknown: true}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("Report", report)
+	write("Report", testkit.Must(l.Reconcile(View{Jobs: []Job{{ID: "train", Queue: "vision", Phase: PhaseInqueue, MinUnknown: true}}})))
 	write("Event", events[1:])
 
 	const golden = "testdata/answers.txt"
 	if *updateJSON {
 		testkit.Check(os.WriteFile(golden, all.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(os.ReadFile(golden))
 	if !bytes.Equal(want, all.Bytes()) {
 		t.Errorf("go test ./quota -run TestJSON -update-json would change %s:\n%s", golden, &all)
 	}

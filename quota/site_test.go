@@ -46,8 +46,7 @@ func (w *world) catalog(nodes map[string]string) {
 // limit is the limit of q in A.
 func (w *world) limit() int64 { return w.queues["q"].Cells[w.dims["A"]].Limit }
 
-// TestDeadDevice: a device that dies under a pod takes nothing from others; one that nobody
-// used is gone.
+// TestDeadDevice: a device that dies under a pod takes nothing from others.
 func TestDeadDevice(t *testing.T) {
 	healthy := map[string]string{"a": "A:8", "b": "A:8", "c": "A:8", "d": "A:8"}
 	one := map[string]string{"a": "A:7", "b": "A:8", "c": "A:8", "d": "A:8"}
@@ -73,36 +72,6 @@ func TestDeadDevice(t *testing.T) {
 		w.want(w.probe("q", "A:25"), "Scalar 24000 of 24000 at q")
 		w.catalog(healthy)
 		w.want(w.probe("q", "A:32"), "yes")
-	}
-
-	w := sites(t, healthy)
-	w.fill("b", 8, false)
-	w.fill("c", 8, false)
-	w.catalog(one) // of a nobody has anything
-	var a Answer
-	w.Enqueueable(&a, w.job("k", "q", "A:16"))
-	w.want(a.Refusal.Message(), `queue "q": insufficient quota of card A: requested 16 cards, room for 15 cards of 31 cards, the total would be 32 cards; the limit is what the cluster has, 31 cards`)
-	w.Enqueueable(&a, w.job("k", "other", "A:30"))
-	w.want(a.Refusal.Message(), `queue "other": insufficient quota of card A: requested 30 cards, room for 23 cards of 23 cards, the total would be 30 cards; the limit is what guarantees leave of the 31 cards that the cluster has`)
-}
-
-// TestNoCommitMakesRoom: what a caller commits on a node beyond what is there is no reason
-// for a larger limit, and neither is a card that came later.
-func TestNoCommitMakesRoom(t *testing.T) {
-	w := sites(t, map[string]string{"a": "A:4", "b": "A:4"})
-	n := 0
-	for ; n < 40; n++ {
-		a := testkit.Must(w.CommitOn(w.task(fmt.Sprint(n), "j", "q", "A:1"), "a"))
-		if !a.OK {
-			break
-		}
-	}
-	if n != 8 || w.limit() != 8000 {
-		t.Errorf("%d tasks of a limit of %d", n, w.limit())
-	}
-	w.catalog(map[string]string{"a": "A:1", "b": "A:4"})
-	if w.limit() != 8000 { // 4 on a were there, and 4 on b still are
-		t.Errorf("a limit of %d", w.limit())
 	}
 }
 

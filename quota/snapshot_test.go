@@ -102,32 +102,19 @@ func TestSnapshot(t *testing.T) {
 	w.want(data, compact(t, storySnapshot))
 	var v any
 	testkit.Check(json.Unmarshal([]byte(data), &v))
-	sorted, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.want(string(sorted), data)
-	restored, err := Restore(w.cfg, nil, []byte(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.want(string(testkit.Must(json.Marshal(v))), data)
+	restored := testkit.Must(Restore(w.cfg, nil, []byte(data)))
 	w.want(fmt.Sprint(sortedCards(restored)), "[A B K]")
 
 	// What a card and a queue are called stays, and so do resources and priorities.
-	m, err := testMap([]string{`<"\`, "ä\n", "A"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(testMap([]string{`<"\`, "ä\n", "A"}))
 	capability, _ := vectorOf(m, `cpu:1 <"\:2`)
 	deserved, _ := vectorOf(m, "A:1")
-	l, err := newBuilt(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []builtQueue{
+	l := testkit.Must(newBuilt(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []builtQueue{
 		{Name: `"q" & ü`, Priority: -3, State: stateUnknown, Capability: capability, denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
 			ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
 		{Name: "d", Deserved: deserved, Guarantee: deserved}, {Name: "all", Capability: deserved},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	testkit.Must(l.Declare([]device.Card{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}))
 	w = (&world{t, l}).again()
 	for _, name := range []string{`"q" & ü`, "d", "all"} {
@@ -137,9 +124,7 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	w.want(fmt.Sprint(w.queues[`"q" & ü`].spec.ignored), "[nvidia.com/gpu pods]")
-	if restored, err = Restore(w.cfg, nil, w.Snapshot()); err != nil {
-		t.Fatal(err)
-	}
+	restored = testkit.Must(Restore(w.cfg, nil, w.Snapshot()))
 	w.want(fmt.Sprintf("%q", sortedCards(restored)), `["<\"\\" "A" "ä\n"]`)
 	if _, err := Restore(w.cfg, nil, nil); !errors.Is(err, ErrFormat) {
 		t.Error(err)
@@ -165,10 +150,7 @@ func TestSnapshotLater(t *testing.T) {
 	}
 	// Restored below the quota: it is over.
 	text := strings.Replace(string(w.Snapshot()), `"card:A":4000`, `"card:A":0`, 1)
-	l, err := Restore(w.cfg, nil, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Restore(w.cfg, nil, []byte(text)))
 	w.want(fmt.Sprint(l.Over()), "[{0 A OverCapacity -1000 q 0}]")
 
 	// More cards, and fewer, in another order.
@@ -182,9 +164,7 @@ func TestSnapshotLater(t *testing.T) {
 	for _, field := range []string{"holds", "capability", "deserved", "guarantee"} {
 		text = strings.ReplaceAll(text, `"`+field+`":{"TASKS":[],"Milli":0,"zz":[{"a":null}],`, `"`+field+`":{`)
 	}
-	if l, err = Restore(w.cfg, w.source.catalog, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	l = testkit.Must(Restore(w.cfg, w.source.catalog, []byte(text)))
 	w.want(string(l.Snapshot()), string(w.Snapshot()))
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // A replayer is one of the programs that are compared. It returns the row of a
@@ -38,7 +39,7 @@ func impls() []impl {
 }
 
 func library(b *testing.B, c *cluster, p *policy, seed int64) replayer {
-	s := mustPlacer(b, c, p, seed, tiesPermuted)
+	s := testkit.Must(newPlacer(c, p, seed, tiesPermuted))
 	return func(kind int32) (row, device int) {
 		row, devices, err := s.place(kind)
 		if err != nil {
@@ -61,7 +62,7 @@ func (i *impl) replay(b *testing.B, c *cluster, p *policy, seed int64) (decision
 	if i.ours {
 		defer kernel.Use(i.use)()
 	}
-	arrivals := mustArrive(b, c.trace, seed, publishedInflation)
+	arrivals := testkit.Must(c.trace.arrivals(seed, publishedInflation))
 	arrivals = arrivals[:min(len(arrivals), mostDecisions)]
 	place := i.make(b, c, p, seed)
 	h := uint64(14695981039346656037)
@@ -89,10 +90,10 @@ func multiplied(tr *trace, times int) *trace {
 // on clusters of one, four and sixteen times the size. All programs must place
 // alike.
 func BenchmarkReplay(b *testing.B) {
-	tr := mustLoad(b, "", "")
-	b.Run("default", func(b *testing.B) { benchmarkDefault(b, mustCluster(b, tr)) })
+	tr := testkit.Must(loadTrace("", ""))
+	b.Run("default", func(b *testing.B) { benchmarkDefault(b, testkit.Must(newCluster(tr))) })
 	for _, times := range []int{1, 4, 16} {
-		c := mustCluster(b, multiplied(tr, times))
+		c := testkit.Must(newCluster(multiplied(tr, times)))
 		for _, p := range policies {
 			var want uint64
 			for _, program := range impls() {

@@ -11,18 +11,6 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-func mustCluster(t testing.TB, tr *trace) *cluster {
-	t.Helper()
-	c := testkit.Must(newCluster(tr))
-	return c
-}
-
-func mustPlacer(t testing.TB, c *cluster, p *policy, seed int64, rule ties) *placer {
-	t.Helper()
-	s := testkit.Must(newPlacer(c, p, seed, rule))
-	return s
-}
-
 // A placement is where a pod went: its canonical node, or -1 when no node took
 // it, and its devices there.
 type placement struct {
@@ -58,7 +46,7 @@ func scripts(t *testing.T, all []script) []script {
 	var workers sync.WaitGroup
 	for i := range all {
 		s := &all[i]
-		s.arrivals = mustArrive(t, s.trace, s.seed, publishedInflation)
+		s.arrivals = testkit.Must(s.trace.arrivals(s.seed, publishedInflation))
 		workers.Go(func() {
 			w := newTwin(s.trace, s.policy.name, s.seed, s.ties)
 			for _, kind := range s.arrivals {
@@ -75,8 +63,8 @@ func scripts(t *testing.T, all []script) []script {
 // and never takes what is not there.
 func (s *script) compare(t *testing.T) {
 	t.Helper()
-	c := mustCluster(t, s.trace)
-	p := mustPlacer(t, c, s.policy, s.seed, s.ties)
+	c := testkit.Must(newCluster(s.trace))
+	p := testkit.Must(newPlacer(c, s.policy, s.seed, s.ties))
 	for i, kind := range s.arrivals {
 		got := p.mustPlace(t, kind)
 		if got.node != s.want[i].node || !slices.Equal(got.devices, s.want[i].devices) {
@@ -134,7 +122,7 @@ func (s *placer) checkCapacity(t *testing.T, arrivals []int32, placements []plac
 }
 
 func TestTwinOnDefaultTrace(t *testing.T) {
-	tr := mustLoad(t, "", "")
+	tr := testkit.Must(loadTrace("", ""))
 	var all []script
 	for _, p := range policies {
 		most := testkit.Amount(t, 1, 1, 3)
@@ -246,11 +234,11 @@ func TestPlaceDoesNotAllocate(t *testing.T) {
 	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	tr := mustLoad(t, "", "")
-	c, arrivals := mustCluster(t, tr), mustArrive(t, tr, 42, publishedInflation)
+	tr := testkit.Must(loadTrace("", ""))
+	c, arrivals := testkit.Must(newCluster(tr)), testkit.Must(tr.arrivals(42, publishedInflation))
 	for _, rule := range []ties{tiesPermuted, tiesRandom} {
 		for _, p := range policies {
-			s, next := mustPlacer(t, c, p, 42, rule), 0
+			s, next := testkit.Must(newPlacer(c, p, 42, rule)), 0
 			place := func() {
 				s.place(arrivals[next])
 				next++

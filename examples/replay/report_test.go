@@ -103,15 +103,14 @@ func TestPercentile(t *testing.T) {
 // mustRun runs policies with seeds from 42 on.
 func mustRun(t *testing.T, tr *trace, seeds int, selected ...*policy) []*result {
 	t.Helper()
-	results := testkit.Must(mustCluster(t, tr).runAll(t.Context(), &options{
+	return testkit.Must(testkit.Must(newCluster(tr)).runAll(t.Context(), &options{
 		policies: selected, seeds: seeds, seed: 42, inflate: publishedInflation, ties: tiesPermuted,
 	}, new(progress)))
-	return results
 }
 
 // What a second program, written from the same description, gives.
 func TestCheckValues(t *testing.T) {
-	tr := mustLoad(t, "", "")
+	tr := testkit.Must(loadTrace("", ""))
 	testkit.EachImpl(t, func(t *testing.T) {
 		for i, want := range []struct {
 			placed      int
@@ -212,7 +211,7 @@ func TestGateFails(t *testing.T) {
 }
 
 func TestPublicationOf(t *testing.T) {
-	tr := mustLoad(t, "", "")
+	tr := testkit.Must(loadTrace("", ""))
 	if p := publicationOf(tr, "any"); p == nil || p.trace != "default" {
 		t.Errorf("the embedded trace is taken for %v", p)
 	}
@@ -260,7 +259,7 @@ func TestFiles(t *testing.T) {
 	if got := strings.Join(table[0], ","); got != "policy,seed,bin,alloc,frag,frag_ratio" {
 		t.Errorf("header %s", got)
 	}
-	results := mustRun(t, mustLoad(t, "", ""), 2, findPolicy("BestFit"), findPolicy("DotProd"))
+	results := mustRun(t, testkit.Must(loadTrace("", "")), 2, findPolicy("BestFit"), findPolicy("DotProd"))
 	row := 1
 	for _, r := range results {
 		for _, run := range r.runs {

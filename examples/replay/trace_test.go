@@ -35,14 +35,8 @@ func listFile(t *testing.T, name string) string {
 	return path
 }
 
-func mustLoad(t testing.TB, nodeFile, podFile string) *trace {
-	t.Helper()
-	tr := testkit.Must(loadTrace(nodeFile, podFile))
-	return tr
-}
-
 func TestEmbeddedTables(t *testing.T) {
-	tr := mustLoad(t, "", "")
+	tr := testkit.Must(loadTrace("", ""))
 	gpus := int64(0)
 	for _, node := range tr.nodes {
 		gpus += node.gpus
@@ -68,8 +62,8 @@ func TestEmbeddedTables(t *testing.T) {
 }
 
 func TestEmbeddedTablesEqualTheLists(t *testing.T) {
-	lists := mustLoad(t, listFile(t, nodeList), listFile(t, podList("default")))
-	tables := mustLoad(t, "", "")
+	lists := testkit.Must(loadTrace(listFile(t, nodeList), listFile(t, podList("default"))))
+	tables := testkit.Must(loadTrace("", ""))
 	if !slices.Equal(lists.nodes, tables.nodes) {
 		t.Error("the node table differs from the list")
 	}
@@ -89,7 +83,7 @@ func TestFileOrderDoesNotMatter(t *testing.T) {
 	}
 	nodes := testkit.Must(readNodes("nodes", strings.NewReader(shuffled(embeddedNodes))))
 	pods := testkit.Must(readPods("pods", strings.NewReader(shuffled(embeddedPods))))
-	got, want := newTrace(nodes, pods), mustLoad(t, "", "")
+	got, want := newTrace(nodes, pods), testkit.Must(loadTrace("", ""))
 	if !slices.Equal(got.nodes, want.nodes) || !slices.Equal(got.requests, want.requests) || !slices.Equal(got.pods, want.pods) {
 		t.Error("another order of the rows gives another trace")
 	}
@@ -112,25 +106,19 @@ var published = []struct {
 func publishedTrace(t *testing.T, name string) *trace {
 	t.Helper()
 	if name == "default" {
-		return mustLoad(t, "", "")
+		return testkit.Must(loadTrace("", ""))
 	}
-	return mustLoad(t, listFile(t, nodeList), listFile(t, podList(name)))
+	return testkit.Must(loadTrace(listFile(t, nodeList), listFile(t, podList(name))))
 }
 
 func podList(name string) string { return "openb_pod_list_" + name + ".csv" }
-
-func mustArrive(t testing.TB, tr *trace, seed int64, inflate float64) []int32 {
-	t.Helper()
-	arrivals := testkit.Must(tr.arrivals(seed, inflate))
-	return arrivals
-}
 
 func TestNumberOfArrivals(t *testing.T) {
 	for _, p := range published {
 		t.Run(p.name, func(t *testing.T) {
 			tr := publishedTrace(t, p.name)
 			for i, want := range p.arrivals {
-				if got := len(mustArrive(t, tr, 42+int64(i), publishedInflation)); got != want {
+				if got := len(testkit.Must(tr.arrivals(42+int64(i), publishedInflation))); got != want {
 					t.Errorf("seed %d: %d arrivals, want %d", 42+i, got, want)
 				}
 			}
@@ -139,12 +127,12 @@ func TestNumberOfArrivals(t *testing.T) {
 }
 
 func TestArrivals(t *testing.T) {
-	tr := mustLoad(t, "", "")
-	first := mustArrive(t, tr, 42, 1.3)
-	if !slices.Equal(first, mustArrive(t, tr, 42, 1.3)) {
+	tr := testkit.Must(loadTrace("", ""))
+	first := testkit.Must(tr.arrivals(42, 1.3))
+	if !slices.Equal(first, testkit.Must(tr.arrivals(42, 1.3))) {
 		t.Error("one seed gives two orders")
 	}
-	if slices.Equal(first, mustArrive(t, tr, 43, 1.3)) {
+	if slices.Equal(first, testkit.Must(tr.arrivals(43, 1.3))) {
 		t.Error("two seeds give one order")
 	}
 	all := slices.Sorted(slices.Values(first[:len(tr.pods)]))
@@ -155,11 +143,11 @@ func TestArrivals(t *testing.T) {
 
 // Where the list asks for less than the target, more demand only appends pods.
 func TestInflationExtendsTheArrivals(t *testing.T) {
-	tr := mustLoad(t, "", "")
+	tr := testkit.Must(loadTrace("", ""))
 	for seed := range int64(5) {
-		short := mustArrive(t, tr, seed, 1)
+		short := testkit.Must(tr.arrivals(seed, 1))
 		for _, inflate := range []float64{1.001, 1.1, 1.5, 3} {
-			long := mustArrive(t, tr, seed, inflate)
+			long := testkit.Must(tr.arrivals(seed, inflate))
 			if len(long) < len(short) || !slices.Equal(long[:len(short)], short) {
 				t.Errorf("seed %d: the arrivals for %v times the capacity don't begin with those for less", seed, inflate)
 			}
@@ -171,9 +159,9 @@ func TestInflationExtendsTheArrivals(t *testing.T) {
 // Where it asks for more, pods are taken out until the demand is at most the
 // target; the others keep their order.
 func TestDeflationRemovesArrivals(t *testing.T) {
-	tr := mustLoad(t, "", "")
-	all := mustArrive(t, tr, 7, 0.98)[:len(tr.pods)]
-	few := mustArrive(t, tr, 7, 0.5)
+	tr := testkit.Must(loadTrace("", ""))
+	all := testkit.Must(tr.arrivals(7, 0.98))[:len(tr.pods)]
+	few := testkit.Must(tr.arrivals(7, 0.5))
 	if demand := tr.demand(few); demand > tr.capacity/2 || demand < tr.capacity/2-8*wholeGPU {
 		t.Errorf("the pods ask for %d of %d", demand, tr.capacity)
 	}
@@ -195,7 +183,7 @@ func TestTooManyArrivals(t *testing.T) {
 }
 
 func TestNodeOrder(t *testing.T) {
-	tr := mustLoad(t, "", "")
+	tr := testkit.Must(loadTrace("", ""))
 	order := tr.nodeOrder(42)
 	rank := stream(42, streamNodes).Perm(len(tr.nodes))
 	for row, node := range order {
@@ -224,8 +212,8 @@ func TestSpecs(t *testing.T) {
 		for i, model := range models {
 			nodes[nodeShape{int64(i + 1), 0, 1, model}] = 1
 		}
-		c := mustCluster(t, newTrace(nodes, map[podShape]int{{0, 0, 1, 500, spec}: 1}))
-		s := mustPlacer(t, c, policies[0], 1, tiesShape)
+		c := testkit.Must(newCluster(newTrace(nodes, map[podShape]int{{0, 0, 1, 500, spec}: 1})))
+		s := testkit.Must(newPlacer(c, policies[0], 1, tiesShape))
 		var rows vector.Mask
 		s.scorer.Fit(&rows, &c.kinds[0].gpu, nil)
 		var got []int
