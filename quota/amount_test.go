@@ -11,14 +11,14 @@ import (
 
 // TestUnlimitedJSON: no limit is a word in JSON, which is read like the number.
 func TestUnlimitedJSON(t *testing.T) {
-	h := Headroom{Item: 1, Resource: "A100", Why: ReasonPromised, Room: Unlimited, Level: "top", Limit: Unlimited}
+	h := Headroom{Item: 1, Resource: "A100", Why: reasonPromised, Room: Unlimited, Level: "top", Limit: Unlimited}
 	for _, c := range []struct {
 		value any
 		want  []string
 	}{
 		{h, []string{`"room":"unlimited"`, `"limit":"unlimited"`}},
 		{Headroom{Room: -5, Limit: 3}, []string{`"room":-5`, `"limit":3`}},
-		{Refusal{Reason: ReasonTooLarge, Queue: "q", Headroom: h, Best: "A100", Requested: 2, Detail: "d"}, []string{`"limit":"unlimited"`, `"message":"`}},
+		{Refusal{Reason: reasonTooLarge, Queue: "q", Headroom: h, Best: "A100", Requested: 2, Detail: "d"}, []string{`"limit":"unlimited"`, `"message":"`}},
 		{Fits{Copies: Unlimited, Room: []Headroom{h}, Next: Answer{OK: true}}, []string{`{"copies":"unlimited"`, `"room":[{`, `"limit":"unlimited"`}},
 		{Usage{Resource: "cpu", Capability: Unlimited, RealCapability: Unlimited, Guarantee: 1, Deserved: 2, Allocated: 3, Inqueue: 4, Elastic: 5, Request: 6},
 			[]string{`"capability":"unlimited"`, `"realCapability":"unlimited"`, `"allocated":3`}},

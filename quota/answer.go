@@ -2,8 +2,9 @@ package quota
 
 import "encoding/json"
 
-// Reason says why a request was refused or, from OverCapacity on, what leaves too little
-// room: FirmElsewhere, NotOnNode, HoldTooLarge, NotTogether and UnreadableQuota do, too.
+// Reason says why a request was refused or, in [Headroom], what leaves too little room:
+// NoQuota, UnreadableQuota, OverCapacity, Promised, FirmElsewhere, NotOnNode, HoldTooLarge,
+// NotTogether or TooLarge. The guide, docs/quota.md, says of each what to do.
 type Reason string
 
 // To add a reason, write its constant here and its row in the table of message.go, which has
@@ -23,15 +24,15 @@ const (
 
 	// Of amounts: what leaves too little room.
 
-	ReasonOverCapacity    Reason = "OverCapacity"    // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
-	ReasonPromised        Reason = "Promised"        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
+	ReasonNoQuota         Reason = "NoQuota"         // the queue at Level has no quota for the card, or for cpu or memory
+	reasonOverCapacity    Reason = "OverCapacity"    // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
+	reasonPromised        Reason = "Promised"        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
 	reasonFirmElsewhere   Reason = "FirmElsewhere"   // other tasks of the job are on another card already
 	reasonNotOnNode       Reason = "NotOnNode"       // the card is not among those of the node, or that the caller names; a task that is bound to a node may have the first alternative there
 	reasonHoldTooLarge    Reason = "HoldTooLarge"    // the job's hold would have to move here as a whole, and doesn't fit with the charges
-	ReasonNoQuota         Reason = "NoQuota"         // the queue at Level has no quota for the card, or for cpu or memory
 	reasonNotTogether     Reason = "NotTogether"     // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
 	reasonUnreadableQuota Reason = "UnreadableQuota" // the quota of the queue at Level for the card can't be read
-	ReasonTooLarge        Reason = "TooLarge"        // no limit is in the way, but a sum of the tree would reach 2^53; Limit is the most that Level's may come to
+	reasonTooLarge        Reason = "TooLarge"        // no limit is in the way, but a sum of the tree would reach 2^53; Limit is the most that Level's may come to
 )
 
 // Event reports whether Volcano's design has an event of the reason's name, which a plugin

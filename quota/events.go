@@ -13,18 +13,23 @@ type Event struct {
 	Refusal Refusal   `json:"refusal,omitzero"` // of EventRefused, which has no amounts
 }
 
-// EventKind is what an [Event] is about.
+// EventKind is what an [Event] is about: Reserved, a job was promised its min, or Resized to
+// another one; Committed, a task was charged, or RolledBack; Released, a task has ended, or a
+// job and all its tasks, or by Reconcile a job's reservation alone; Expired, a job has lost
+// its hold; Reconciled, a view has changed a job or a task or, without both, the view as a
+// whole.
 type EventKind string
 
 const (
-	EventReserved   EventKind = "Reserved"   // a job was promised its min
-	EventResized    EventKind = "Resized"    // a reserved job has another min
-	EventCommitted  EventKind = "Committed"  // a task was charged
-	EventRolledBack EventKind = "RolledBack" // a charge was taken back
-	EventReleased   EventKind = "Released"   // a task has ended, or a job and all its tasks; by Reconcile a job's reservation alone
-	EventExpired    EventKind = "Expired"    // a job has lost its hold
-	EventReconciled EventKind = "Reconciled" // a view has changed a job or a task; without both: the view as a whole
-	EventRefused    EventKind = "Refused"    // an operation was refused, and nothing changed
+	EventRefused EventKind = "Refused" // an operation was refused, and nothing changed
+
+	eventReserved   EventKind = "Reserved"
+	eventResized    EventKind = "Resized"
+	eventCommitted  EventKind = "Committed"
+	eventRolledBack EventKind = "RolledBack"
+	eventReleased   EventKind = "Released"
+	eventExpired    EventKind = "Expired"
+	eventReconciled EventKind = "Reconciled"
 )
 
 // Amounts are amounts of cpu, memory, cards and outputs.

@@ -499,7 +499,7 @@ func (g *golden) over() (list []Headroom) {
 		for _, dim := range dims {
 			limit, s := g.limit(queue, dim), g.sums[goldCell{queue, dim}]
 			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
-				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: Amount(limit - used), Level: queue, Limit: Amount(limit)})
+				list = append(list, Headroom{Resource: dim, Why: reasonOverCapacity, Room: Amount(limit - used), Level: queue, Limit: Amount(limit)})
 			}
 		}
 	}
@@ -650,7 +650,7 @@ func (g *golden) admits(a *Answer, queue string) bool {
 		return goldRefuse(a, goldReason(ReasonQueueNotLeaf, queue))
 	}
 	for _, q := range g.levels(queue) {
-		if q.state != StateOpen {
+		if q.state != stateOpen {
 			f := goldReason(ReasonQueueNotOpen, queue)
 			f.Level = q.name
 			return goldRefuse(a, f)
@@ -758,9 +758,9 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		}
 		free := room(alone(), card)
 		whole, wholeAlone := goldWhole(r.amount, covered, it.unit), goldWhole(free.amount, covered, it.unit)
-		why := g.lacking(r.level, card, ReasonOverCapacity)
-		if why == ReasonOverCapacity && (!spreads && it.amount <= free.amount || spreads && min(left+covered, wholeAlone) > whole) {
-			why = ReasonPromised
+		why := g.lacking(r.level, card, reasonOverCapacity)
+		if why == reasonOverCapacity && (!spreads && it.amount <= free.amount || spreads && min(left+covered, wholeAlone) > whole) {
+			why = reasonPromised
 		}
 		if more := min(left, whole-min(covered, whole)); spreads && more > 0 {
 			if r = r.within(covered+more, g.counted(next.queue, card, covered+old.vacated(next, index, card))); r.tooLarge {
@@ -768,7 +768,7 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 			}
 		}
 		if r.tooLarge {
-			why = ReasonTooLarge
+			why = reasonTooLarge
 		}
 		if goldCard(card) {
 			options = append(options, Headroom{Item: index - at, Resource: card, Why: why, Room: Amount(r.amount), Level: r.level, Limit: Amount(r.limit)})
@@ -792,13 +792,13 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 			return slices.ContainsFunc(options, func(o Headroom) bool { return o.Why == why })
 		}
 		best.amount, best.limit, bestCard = sum.amount, sum.limit, ""
-		switch lack := has(ReasonOverCapacity) || has(ReasonPromised); {
-		case has(ReasonTooLarge):
-			bestWhy = ReasonTooLarge
+		switch lack := has(reasonOverCapacity) || has(reasonPromised); {
+		case has(reasonTooLarge):
+			bestWhy = reasonTooLarge
 		case lack && sumAlone >= it.amount && fitsAlone:
-			bestWhy = ReasonPromised
+			bestWhy = reasonPromised
 		case lack:
-			bestWhy = ReasonOverCapacity
+			bestWhy = reasonOverCapacity
 		case has(reasonUnreadableQuota):
 			bestWhy = reasonUnreadableQuota
 		default:
@@ -897,13 +897,13 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 			case want.amount <= r.amount:
 				on = cmp.Or(on, card)
 			case r.tooLarge:
-				option.Why = ReasonTooLarge
+				option.Why = reasonTooLarge
 			case r.stuck:
 				option.Why = g.lacking(r.level, card, reasonHoldTooLarge)
 			case r.promised:
-				option.Why = g.lacking(r.level, card, ReasonPromised)
+				option.Why = g.lacking(r.level, card, reasonPromised)
 			default:
-				option.Why = g.lacking(r.level, card, ReasonOverCapacity)
+				option.Why = g.lacking(r.level, card, reasonOverCapacity)
 			}
 			// Another card than the job's comes last.
 			if best.level == "" || !elsewhere && (bestWhy == reasonFirmElsewhere || r.amount > best.amount) {

@@ -599,7 +599,7 @@ func reconcileEach(t *testing.T, n int) func() {
 			view(i, TaskAllocated)
 		}
 		for i := range n {
-			view(i, TaskSucceeded)
+			view(i, phaseSucceeded)
 		}
 		if len(w.jobs) > 0 {
 			t.Error("there is something left")

@@ -34,13 +34,13 @@ var reasons = [...]struct {
 	book.LacksMemory: {ReasonInsufficientMemoryQuota, nil},
 	book.LacksCards:  {ReasonInsufficientScalarQuota, nil},
 
-	book.OverCapacity:  {ReasonOverCapacity, says("")},
-	book.Promised:      {ReasonPromised, says("; part of the limit is held for other jobs, or for other items of this one")},
+	book.OverCapacity:  {reasonOverCapacity, says("")},
+	book.Promised:      {reasonPromised, says("; part of the limit is held for other jobs, or for other items of this one")},
 	book.FirmElsewhere: {reasonFirmElsewhere, says("")},
 	book.NotAllowed:    {reasonNotOnNode, says("")},
 	book.HoldTooLarge:  {reasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},
 	book.NotTogether:   {reasonNotTogether, says("; that is before the gang")},
-	book.TooLarge:      {ReasonTooLarge, says("; there is no limit, but more can't be counted")},
+	book.TooLarge:      {reasonTooLarge, says("; there is no limit, but more can't be counted")},
 }
 
 // says makes a text that is always the same. Others depend on the numbers.

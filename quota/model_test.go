@@ -100,7 +100,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 			t.Errorf("%s never occurred", row.reason)
 		}
 	}
-	for _, outcome := range []string{"repeat", "conflict", string(ReasonTooLarge), modelOrphan} {
+	for _, outcome := range []string{"repeat", "conflict", string(reasonTooLarge), modelOrphan} {
 		if !seen[outcome] {
 			t.Errorf("%s never occurred", outcome)
 		}
@@ -284,8 +284,8 @@ func (m *model) count(a *Answer, err error) {
 	switch {
 	case errors.Is(err, ErrConflict):
 		outcome = "conflict"
-	case a.Refusal.Why == ReasonTooLarge:
-		outcome = string(ReasonTooLarge)
+	case a.Refusal.Why == reasonTooLarge:
+		outcome = string(reasonTooLarge)
 	case a.Repeat:
 		outcome = "repeat"
 	case !a.OK:
@@ -1104,9 +1104,9 @@ func (m *model) newQueues() {
 }
 
 func (m *model) newQueue(name string) goldQueue {
-	q := goldQueue{name: name, priority: int32(m.IntN(3)), state: StateOpen, capability: map[string]int64{}, denied: map[string]string{}, guarantee: map[string]int64{}}
+	q := goldQueue{name: name, priority: int32(m.IntN(3)), state: stateOpen, capability: map[string]int64{}, denied: map[string]string{}, guarantee: map[string]int64{}}
 	if m.IntN(8) == 0 {
-		q.state = []State{StateOpen, StateClosing, StateClosed, stateUnknown}[m.IntN(4)]
+		q.state = []State{stateOpen, StateClosing, StateClosed, stateUnknown}[m.IntN(4)]
 	}
 	if at := int(name[1] - '0'); at > 0 && m.IntN(3) > 0 { // below a queue with a smaller name
 		q.parent = fmt.Sprint("q", m.IntN(min(at, 4)))

@@ -200,12 +200,12 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 		Request: t.goldRequest.requests(), // the same cards whether a pod or a list says so
 	}
 	allocated := []TaskPhase{TaskAllocated, "Binding", "Bound", TaskAllocated}
-	ended := []TaskPhase{TaskSucceeded, TaskFailed}
-	aside := []TaskPhase{TaskPipelined}
+	ended := []TaskPhase{phaseSucceeded, phaseFailed}
+	aside := []TaskPhase{phasePipelined}
 	if m.g.cfg.CountReleasing {
-		allocated = append(allocated, TaskReleasing, TaskPipelined)
+		allocated = append(allocated, phaseReleasing, phasePipelined)
 	} else {
-		ended = append(ended, TaskReleasing)
+		ended = append(ended, phaseReleasing)
 	}
 	switch t.class {
 	case classAllocated:
@@ -213,10 +213,10 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 	case classEnded:
 		task.Phase = ended[m.IntN(len(ended))]
 	case classPending:
-		task.Phase = TaskPending
+		task.Phase = phasePending
 	case classAside:
 		if m.g.cfg.CountReleasing {
-			t.class, task.Phase = classPending, TaskPending
+			t.class, task.Phase = classPending, phasePending
 		} else {
 			task.Phase = aside[0]
 		}

@@ -56,7 +56,7 @@ func TestMessage(t *testing.T) {
 			`queue "q": insufficient quota of memory: requested 1536 Mi, room for 1 Mi of 1 Gi, the total would be 2559 Mi`,
 		},
 		{
-			Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 100 << 40, Headroom: Headroom{Level: "q", Room: 80 << 40, Limit: 1<<53 - 1, Why: ReasonTooLarge}},
+			Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 100 << 40, Headroom: Headroom{Level: "q", Room: 80 << 40, Limit: 1<<53 - 1, Why: reasonTooLarge}},
 			`queue "q": insufficient quota of memory: requested 100 Ti, room for 80 Ti of 9007199254740991 bytes, the total would be 9029189487296511 bytes; there is no limit, but more can't be counted`,
 		},
 		{

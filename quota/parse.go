@@ -399,49 +399,23 @@ func parseCount(value json.RawMessage) (int64, string) {
 	return n, ""
 }
 
-// The name of Volcano's capacity-card plugin, and its argument.
-const (
-	pluginName        = "capacity-card"
-	unlimitedArgument = "cardUnlimitedCpuMemory"
-)
+// unlimitedArgument is the argument of Volcano's capacity-card plugin.
+const unlimitedArgument = "cardUnlimitedCpuMemory"
 
 // ParseArguments sets UnlimitedCPUMemory to the bool cardUnlimitedCpuMemory of the
 // arguments of Volcano's capacity-card plugin, false without it. The error, also of another
-// argument, is an Aggregate of a *field.Error per fault.
+// argument, is an Aggregate of a *field.Error per fault; it sets nothing.
 func (c *Config) ParseArguments(arguments map[string]any) error {
 	r := document.Report{Sorted: true}
-	unlimited := unlimitedIn(document.FromGo(arguments, document.Options{}, &r))
-	return c.set(unlimited, &r)
-}
-
-// ParseSchedulerConf is ParseArguments for the configuration of a Volcano scheduler, YAML
-// or JSON of at most 1 MiB, that has the plugin once. The rest is looked at for repeated
-// keys only.
-func (c *Config) ParseSchedulerConf(data []byte) error {
-	r := document.Report{Sorted: true}
-	unlimited := false
-	// At most one: what is there twice is a fault in the report.
-	for arguments := range document.PluginArguments(document.Read(data, document.Options{}, &r), pluginName, unlimitedArgument) {
-		unlimited = unlimitedIn(arguments)
-	}
-	return c.set(unlimited, &r)
-}
-
-// unlimitedIn reads the arguments of the plugin.
-func unlimitedIn(arguments document.Value) bool {
-	x := arguments.Fields()
+	root := document.FromGo(arguments, document.Options{}, &r)
+	x := root.Fields()
 	x.Known(unlimitedArgument)
 	v := x.Get(unlimitedArgument)
 	// A null that stands there was meant as something.
-	if v.Kind() == document.Absent && arguments.Has(unlimitedArgument) {
+	if v.Kind() == document.Absent && root.Has(unlimitedArgument) {
 		v.Refuse(field.TypeInvalid(field.NewPath(v.Path()), field.OmitValueType{}, "must be true or false, not null"))
 	}
-	return v.Boolean()
-}
-
-// set takes over what was read, unless there are faults. So a configuration with a fault
-// changes nothing, not even half.
-func (c *Config) set(unlimited bool, r *document.Report) error {
+	unlimited := v.Boolean()
 	if err := r.Err("quota"); err != nil {
 		return err
 	}

@@ -19,12 +19,12 @@ type Queue struct {
 	Deserved    corev1.ResourceList // what the queue's share is measured by
 }
 
-// State is the state of a queue, by Volcano's names. Empty is open; others count as
+// State is the state of a queue, by Volcano's names. Empty is Open; others count as
 // Unknown. Only an open queue admits; giving back always works.
 type State string
 
 const (
-	StateOpen    State = "Open"
+	stateOpen    State = "Open"
 	StateClosing State = "Closing" // admits nothing new, not even pods of jobs that are reserved; what runs may end
 	StateClosed  State = "Closed"
 	stateUnknown State = "Unknown"
@@ -35,8 +35,8 @@ const (
 func (s State) known() State {
 	switch s {
 	case "":
-		return StateOpen
-	case StateOpen, StateClosing, StateClosed:
+		return stateOpen
+	case stateOpen, StateClosing, StateClosed:
 		return s
 	}
 	return stateUnknown

@@ -528,7 +528,7 @@ func TestResolveJob(t *testing.T) {
 		{"eight pods of one GPU", Config{}, Job{Annotations: asks(`{"A100":8}`), Tasks: pods(8, "A100", "gpu:1")}, "0/0 A100:8000", ""},
 		{"pods win", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: pods(1, "A100", "cpu:1 gpu:1")}, "0/0 A100:1000", ""},
 		{"pods without cards don't", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: pods(1, "", "cpu:1")}, "0/0 A100:2000", ""},
-		{"nor do ended ones", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: status(TaskSucceeded, pods(3, "H100", "gpu:1"))}, "0/0 A100:2000", ""},
+		{"nor do ended ones", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: status(phaseSucceeded, pods(3, "H100", "gpu:1"))}, "0/0 A100:2000", ""},
 		{"by the pod's phase", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: phase(corev1.PodFailed, pods(3, "H100", "gpu:1"))}, "0/0 A100:2000", ""},
 		{"keys", Config{}, Job{Tasks: slices.Concat(pods(2, "H100|A100", "gpu:1"), pods(1, "A100", "gpu:2"), pods(1, "A100|H100", "gpu:1"), pods(1, "M", "mig-1g.5gb:1"))},
 			"0/0 A100:2000 M:1000 A100|H100:1000 H100|A100:2000", ""},
@@ -543,7 +543,7 @@ func TestResolveJob(t *testing.T) {
 
 		{"a pod that can't be told", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: slices.Concat(pods(1, "A100", "gpu:1"), pods(1, "Ghost", "gpu:1"))},
 			`invalid: task "t": volcano.sh/card.name: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
-		{"that has ended", Config{}, Job{Tasks: slices.Concat(pods(1, "A100", "gpu:1"), status(TaskFailed, pods(1, "Ghost", "gpu:1")))}, "0/0 A100:1000", ""},
+		{"that has ended", Config{}, Job{Tasks: slices.Concat(pods(1, "A100", "gpu:1"), status(phaseFailed, pods(1, "Ghost", "gpu:1")))}, "0/0 A100:1000", ""},
 		{"the node of a pod doesn't matter", Config{}, Job{Tasks: []Task{{Pod: podOf("A100", "gpu:1"), Node: "gone"}}}, "0/0 A100:1000", ""},
 		{"sums that are too large", Config{}, Job{Tasks: pods(2, "A100", "gpu:9007199254740")}, "invalid: the sum of the job's cards of A100 is 2^53 milli-cards or more: want less", ""},
 
@@ -657,66 +657,6 @@ func TestParseArguments(t *testing.T) {
 			t.Errorf("%v: %v, %v", c.arguments, cfg.UnlimitedCPUMemory, err)
 		}
 	}
-}
-
-// A scheduler's whole configuration says the same as the arguments in it.
-func TestParseSchedulerConf(t *testing.T) {
-	const arguments = "tiers[1].plugins[1].arguments"
-	conf := func(entry string) string {
-		return "actions: \"enqueue, allocate\"\ntiers:\n- plugins: [{name: gang, arguments: {x: 1}}]\n- plugins:\n  - name: drf\n  - name: capacity-card\n    enabledHierarchy: true\n    " + entry
-	}
-	for _, c := range []struct {
-		conf  string
-		want  bool
-		fault string
-	}{
-		{conf("arguments: {cardUnlimitedCpuMemory: true}"), true, ""},
-		{conf("arguments:\n      cardUnlimitedCpuMemory: false"), false, ""},
-		{conf("arguments: {}"), false, ""},
-		{conf("arguments:"), false, ""},
-		{conf(""), false, ""},
-		{`{"tiers": [{"plugins": [{"name": "capacity-card", "arguments": {"cardUnlimitedCpuMemory": true}}]}]}`, true, ""},
-		{conf(`arguments: {cardUnlimitedCpuMemory: "true"}`), false, arguments + `.cardUnlimitedCpuMemory: Invalid value: "true": must be true or false, not a string`},
-		{conf("arguments: {cardUnlimitedCpuMemory: 1}"), false, arguments + ".cardUnlimitedCpuMemory: Invalid value: 1: must be true or false, not a number"},
-		{conf("arguments: {cardUnlimitedCpuMemory: }"), false, arguments + ".cardUnlimitedCpuMemory: Invalid value: must be true or false, not null"},
-		{conf("arguments: {other: 1}"), false, arguments + `.other: Unsupported value: "other": supported values: "cardUnlimitedCpuMemory"`},
-		{conf("arguments: [7]"), false, arguments + ": Invalid value: must be a mapping, not a list"},
-		{conf("argument: {cardUnlimitedCpuMemory: true}"), false, "tiers[1].plugins[1].argument: "},
-		{conf("arguments: {cardUnlimitedCpuMemory: true, cardUnlimitedCpuMemory: true}"), false, arguments + ".cardUnlimitedCpuMemory: Duplicate value"},
-		{conf("arguments: {}\n  - name: capacity-card"), false, `tiers[1].plugins[2].name: Duplicate value: "capacity-card"`},
-		{"tiers: [{plugins: [{name: gang}]}]", false, "tiers: Required value: no plugin is named capacity-card"},
-		{"tiers: [{plugins: [capacity-card]}]", false, `quota: line 1: tiers[0].plugins[0]: Invalid value: "capacity-card": must be a mapping with a name, not a string`},
-		{"tiers: [{plugins: [{name: 0.50}]}]", false, "quota: line 1: tiers[0].plugins[0].name: Invalid value: 0.50: must be a string, not a number"},
-		{"tiers: [{plugins: [{Name: capacity-card}, {name: gang}]}]", false, "tiers[0].plugins[0].name: Required value: the name of a plugin"},
-		{"tiers: [{plugins: [gang, {name: capacity-card}]}]", false, ""},
-		{"cardUnlimitedCpuMemory: true", false, "no plugin is named capacity-card; these are the arguments of the plugin: use ParseArguments"},
-		{"kind: ConfigMap\ndata: {}", false, "no plugin is named capacity-card; this is a ConfigMap: give the text in its data"},
-		{"", false, "empty"},
-		{"tiers: {", false, "line "},
-		{"7", false, "must be a mapping, not a number"},
-	} {
-		cfg := Config{UnlimitedCPUMemory: true}
-		err := cfg.ParseSchedulerConf([]byte(c.conf))
-		switch {
-		case err == nil && c.fault == "" && cfg.UnlimitedCPUMemory == c.want:
-		case err != nil && c.fault != "" && strings.Contains(err.Error(), c.fault) && cfg.UnlimitedCPUMemory:
-		default:
-			t.Errorf("%s: %v, %v, want %s", c.conf, cfg.UnlimitedCPUMemory, err, c.fault)
-		}
-	}
-}
-
-// FuzzParseSchedulerConf: no text does more than fail, and what fails sets nothing.
-func FuzzParseSchedulerConf(f *testing.F) {
-	f.Add([]byte("tiers: [{plugins: [{name: capacity-card, arguments: {cardUnlimitedCpuMemory: true}}]}]"))
-	f.Add([]byte("tiers: [{plugins: [{name: capacity-card, arguments: &a {x: *a}}]}]"))
-	f.Add([]byte("tiers: [7]\n---\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		cfg := Config{UnlimitedCPUMemory: true, EnforceGuarantee: true}
-		if err := cfg.ParseSchedulerConf(data); err != nil && !cfg.UnlimitedCPUMemory || !cfg.EnforceGuarantee {
-			t.Errorf("%+v, %v", cfg, err)
-		}
-	})
 }
 
 // Resolving goes on while discovery, queues and the map change.

@@ -19,22 +19,24 @@ type Task struct {
 	Gated          bool                // it waits outside of scheduling, as with scheduling gates; a job's min is without it
 }
 
-// TaskPhase says where a task stands, by Volcano's names. Others, such as Running and
-// Bound, count as allocated. Empty is what the pod says; without a pod, or a node, that is
-// pending.
+// TaskPhase says where a task stands, by Volcano's names: Pending, without a node; Succeeded
+// or Failed; Releasing, it is being deleted, or Pipelined, it waits for the resources of
+// such a task, both charged with [Config.CountReleasing]. Others, such as Running and Bound,
+// count as TaskAllocated. Empty is what the pod says; without a pod, or a node, Pending.
 type TaskPhase string
 
 const (
-	TaskPending   TaskPhase = "Pending"   // it has no node
 	TaskAllocated TaskPhase = "Allocated" // it has a node, and is charged
-	TaskReleasing TaskPhase = "Releasing" // it is being deleted; charged with [Config.CountReleasing]
-	TaskPipelined TaskPhase = "Pipelined" // it waits for the resources of such a task; charged with [Config.CountReleasing]
-	TaskSucceeded TaskPhase = "Succeeded"
-	TaskFailed    TaskPhase = "Failed"
+
+	phasePending   TaskPhase = "Pending"
+	phaseReleasing TaskPhase = "Releasing"
+	phasePipelined TaskPhase = "Pipelined"
+	phaseSucceeded TaskPhase = "Succeeded"
+	phaseFailed    TaskPhase = "Failed"
 )
 
 // ended reports whether a task of this phase uses nothing any more.
-func (s TaskPhase) ended() bool { return s == TaskSucceeded || s == TaskFailed }
+func (s TaskPhase) ended() bool { return s == phaseSucceeded || s == phaseFailed }
 
 // phase returns where the task stands, by its pod if nothing else says so.
 func (t *Task) phase() TaskPhase {
@@ -42,19 +44,19 @@ func (t *Task) phase() TaskPhase {
 		return t.Phase
 	}
 	if t.Pod == nil {
-		return TaskPending
+		return phasePending
 	}
 	switch of := t.Pod.Status.Phase; {
 	case of == corev1.PodSucceeded:
-		return TaskSucceeded
+		return phaseSucceeded
 	case of == corev1.PodFailed:
-		return TaskFailed
+		return phaseFailed
 	// After the phases: a pod that has ended uses nothing, whether it is being deleted or
 	// not.
 	case t.Pod.DeletionTimestamp != nil:
-		return TaskReleasing
+		return phaseReleasing
 	case t.node() == "":
-		return TaskPending
+		return phasePending
 	}
 	return TaskAllocated
 }

@@ -146,13 +146,13 @@ func (l *Ledger) class(t *Task) class {
 	switch s := t.phase(); {
 	case t.ended():
 		return classEnded
-	case (s == TaskReleasing || s == TaskPipelined) && l.cfg.CountReleasing:
+	case (s == phaseReleasing || s == phasePipelined) && l.cfg.CountReleasing:
 		return classAllocated
-	case s == TaskReleasing:
+	case s == phaseReleasing:
 		return classEnded
-	case s == TaskPipelined:
+	case s == phasePipelined:
 		return classAside
-	case s == TaskPending:
+	case s == phasePending:
 		return classPending
 	}
 	return classAllocated

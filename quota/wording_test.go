@@ -197,7 +197,7 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		{
 			"0", Config{}, []Queue{annotated("q", "", `{"A":0}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 0 cards, the total would be 1 card`, "", ReasonOverCapacity,
+			`queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 0 cards, the total would be 1 card`, "", reasonOverCapacity,
 		},
 		{
 			"absent, of all alternatives", Config{}, []Queue{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
@@ -235,11 +235,11 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		{
 			"unreadable, and another one full", Config{}, []Queue{annotated("q", "", `{"A":"two","B":1}`, nil)}, "", "B:1", "B|A:1",
-			`queue "q": insufficient quota of card B|A: requested 1 card, room on B for 0 cards of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonOverCapacity,
+			`queue "q": insufficient quota of card B|A: requested 1 card, room on B for 0 cards of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonOverCapacity,
 		},
 		{
 			"unreadable above, and another one held", Config{}, []Queue{annotated("org", "", `{"A":"two","B":2}`, nil), annotated("q", "org", `{"A":2,"B":2}`, nil)}, "B:1", "", "A|B:2",
-			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 2 cards, the total would be 3 cards; part of the limit is held for other jobs, or for other items of this one; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonPromised,
+			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 2 cards, the total would be 3 cards; part of the limit is held for other jobs, or for other items of this one; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonPromised,
 		},
 		{
 			"unreadable, and another one absent", Config{}, []Queue{annotated("q", "", `{"A":1.5,"C":1}`, nil)}, "", "", "B|A:1",
@@ -248,7 +248,7 @@ func TestRefusalTexts(t *testing.T) {
 		{
 			"unreadable, mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `{"A":1.5,"B":1}`, nil)}, "", "", "B|A:2",
 			`queue "q": insufficient quota of card B|A: requested 2 cards, room for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count,
-			`queue "q": insufficient quota of card B|A: requested 2 cards, room on B for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, ReasonOverCapacity,
+			`queue "q": insufficient quota of card B|A: requested 2 cards, room on B for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, reasonOverCapacity,
 		},
 		{
 			"unreadable, and nothing else", Config{}, []Queue{annotated("q", "", `{"A":1.5}`, nil)}, "", "", "A:1",
@@ -260,15 +260,15 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		{
 			"held", Config{}, []Queue{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", ReasonPromised,
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", reasonPromised,
 		},
 		{
 			"held above", Config{}, []Queue{annotated("org", "", `{"A":4}`, nil), annotated("q", "org", `{"A":6}`, nil)}, "A:3", "", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", ReasonPromised,
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", reasonPromised,
 		},
 		{
 			"used", Config{}, []Queue{annotated("q", "", `{"A":4}`, nil)}, "", "A:3", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`, "", ReasonOverCapacity,
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`, "", reasonOverCapacity,
 		},
 		{
 			"closed", Config{}, []Queue{{Name: "org", State: StateClosing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
-	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/scoring"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -49,8 +48,6 @@ func TestOneFault(t *testing.T) {
 		"transform.Parse, list of Kueue": {`{"apiVersion": "a", "kind": "Configuration", "resources": ` + list + "}", parsers["transform.Parse"]},
 		"transform.Parse, input":         {`{"transformations": {"cpu": {"strategy": "Retain", "functions": {"x/y": 1}}}}`, parsers["transform.Parse"]},
 		"transform.Parse, output":        {`{"resourceTransformationMatrix": {"transformations": {"x/y": {"cpu": 1}}, "strategy": {"cpu": "Retain"}}}`, parsers["transform.Parse"]},
-		"quota.ParseSchedulerConf": {`{"tiers": [{"plugins": [{"name": "capacity-card", "arguments": {"cardUnlimitedCpuMemory": true}}]}]}`,
-			func(data []byte) error { return new(quota.Config).ParseSchedulerConf(data) }},
 	} {
 		if err := c.parse([]byte(c.document)); err != nil {
 			t.Errorf("%s: %v", name, err)
