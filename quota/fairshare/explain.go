@@ -70,11 +70,11 @@ type Refusal struct {
 // more than queue a after the victim: 1/2".
 func (r Refusal) String() string {
 	return strings.NewReplacer("{queue}", r.Queue, "{other}", r.Other, "{resource}", r.Resource,
-		"{amount}", number(r.Amount), "{limit}", number(r.Limit), "{left}", r.Left.String(), "{right}", r.Right.String()).
+		"{amount}", text(r.Amount), "{limit}", text(r.Limit), "{left}", r.Left.String(), "{right}", r.Right.String()).
 		Replace(refusalTexts[r.Reason])
 }
 
-func number(x float64) string {
+func text(x float64) string {
 	if x >= unlimited {
 		return "unlimited"
 	}
@@ -224,8 +224,8 @@ func (b Bound) String() string {
 	if b.Parent != "" {
 		parent = "queue " + b.Parent
 	}
-	return queue + ": " + number(b.Share) + " of " + b.Resource + ": " +
-		strings.NewReplacer("{deserved}", number(b.Deserved), "{wanted}", number(b.Wanted), "{level}", b.Level.String(),
-			"{weight}", decimal.Format(b.Weight), "{parent}", parent, "{oversold}", number(b.Oversold)).
+	return queue + ": " + text(b.Share) + " of " + b.Resource + ": " +
+		strings.NewReplacer("{deserved}", text(b.Deserved), "{wanted}", text(b.Wanted), "{level}", b.Level.String(),
+			"{weight}", decimal.Format(b.Weight), "{parent}", parent, "{oversold}", text(b.Oversold)).
 			Replace(boundTexts[b.Cause])
 }

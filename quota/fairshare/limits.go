@@ -30,7 +30,7 @@ func (c *Claim) Limits(dst *vector.Matrix, owners []int, victims []Victim) []int
 		panic("fairshare: limits after a victim was taken")
 	}
 	t, l := c.t, &c.losses
-	first, steps := len(owners), int32(0)
+	first, steps := len(owners), 0
 	for _, v := range victims {
 		owners = append(owners, c.countLoss(v))
 	}
@@ -63,7 +63,7 @@ func (c *Claim) Limits(dst *vector.Matrix, owners []int, victims []Victim) []int
 	t.Rollback(mark)
 	c.edits = t.journal.edits
 	for _, x := range l.owners {
-		l.of[x.row] = 0
+		l.of[x.giver] = 0
 	}
 	l.owners, l.amounts = l.owners[:0], l.amounts[:0]
 	for i, v := range victims {
@@ -86,14 +86,11 @@ func isBeyond(amounts vector.ResourceVector, limits *vector.Matrix, row int) boo
 
 // losses is what each owner of victims could lose.
 type losses struct {
-	owners  []owner
+	owners  []sides
 	amounts []loss // for each a row
 	of      []int  // per row of the tree: its number among owners, from 1; 0 for none
 	row     vector.ResourceVector
 }
-
-// owner is a queue that is a sibling of a row of the path: of which one.
-type owner struct{ row, step int32 }
 
 // loss is what the victims of an owner release in a column.
 type loss struct{ all, greatest int64 }
@@ -103,20 +100,21 @@ type loss struct{ all, greatest int64 }
 func (c *Claim) countLoss(v Victim) int {
 	t, l := c.t, &c.losses
 	l.of = grown(l.of, len(t.rows))
-	why, a, b := c.read(v)
+	why, of := c.read(v)
 	if why.Reason != Allowed {
 		return 0
 	}
-	if l.of[b] == 0 {
-		l.owners = append(l.owners, owner{b, t.shape.depth[c.leaf] - t.shape.depth[a]})
-		l.of[b] = len(l.owners)
+	number := &l.of[of.giver]
+	if *number == 0 {
+		l.owners = append(l.owners, of)
+		*number = len(l.owners)
 		l.amounts = grown(l.amounts, len(l.owners)*t.cols)
 	}
 	for j, x := range c.v {
-		sum := &l.amounts[(l.of[b]-1)*t.cols+j]
+		sum := &l.amounts[(*number-1)*t.cols+j]
 		sum.all, sum.greatest = min(sum.all+x, tooLarge), max(sum.greatest, x) // no queue has more
 	}
-	return l.of[b]
+	return *number
 }
 
 // limit writes the limits of an owner. In each column it is the most that the owner could lose
@@ -130,7 +128,7 @@ func (c *Claim) limit(dst *vector.Matrix, i int) {
 		if before := c.most(l.owners[i], j, x.all, false); before < 0 {
 			limit = 0
 		} else if before < unlimited {
-			limit = min(limit, before+x.greatest+t.unseen(l.owners[i].row, j))
+			limit = min(limit, before+x.greatest+t.unseen(l.owners[i].giver, j))
 		}
 		l.row[j] = open(max(limit, 0))
 	}
@@ -140,16 +138,16 @@ func (c *Claim) limit(dst *vector.Matrix, i int) {
 // most returns how much of column j an owner may have lost at most when the rules are asked:
 // for its last victim, or at the end. It is -1 where they refuse an owner that has lost
 // nothing, and unlimited where they don't mind if it loses all.
-func (c *Claim) most(x owner, j int, all int64, atEnd bool) int64 {
+func (c *Claim) most(of sides, j int, all int64, atEnd bool) int64 {
 	part := allocated
 	if c.t.options.Rules == Kueue {
 		part = charged
 	}
-	has := &c.t.used(x.row, part)[j]
+	has := &c.t.used(of.giver, part)[j]
 	all = min(all, *has)
 	holds := func(lost int64) bool {
 		*has -= lost
-		ok := c.givesAfter(x, j, lost, atEnd)
+		ok := c.givesAfter(of, j, lost, atEnd)
 		*has += lost
 		return ok
 	}
@@ -171,17 +169,16 @@ func (c *Claim) most(x owner, j int, all int64, atEnd bool) int64 {
 // givesAfter reports whether the rules may let an owner give one victim more, or at the end
 // all that it gave, when it has lost so much of column j. What they ask in take.go is weakened
 // here to what has to hold whichever victims are taken, and in which order.
-func (c *Claim) givesAfter(x owner, j int, lost int64, atEnd bool) bool {
-	t, a, b := c.t, c.path[x.step], x.row
+func (c *Claim) givesAfter(of sides, j int, lost int64, atEnd bool) bool {
+	t, a, b := c.t, c.path[of.step], of.giver
 	switch {
 	case t.options.Rules == KAI && atEnd:
-		given := &c.given[int(b)*t.cols+j]
-		*given = lost
-		why := c.endKAI(a, b)
-		*given = 0
-		return why.Reason == Allowed
+		c.v = resized(c.v, t.cols)
+		clear(c.v)
+		c.v[j] = lost
+		return c.endKAI(of, c.v).Reason == Allowed
 	case t.options.Rules == KAI:
-		return c.askKAI(a, b).Reason == Allowed
+		return c.askKAI(of).Reason == Allowed
 	case t.options.Rules == Volcano && atEnd:
 		for k, has := range t.used(b, allocated) {
 			if has < t.used(b, guarantee)[k] {
@@ -208,8 +205,8 @@ func (c *Claim) givesAfter(x owner, j int, lost int64, atEnd bool) bool {
 		}
 		return borrows && (c.isWithin() || t.borrowing(a, c.leaf, c.asks, 1).Compare(t.borrowing(b, b, nil, 1)) <= 0)
 	case atEnd:
-		gives := t.saturation(b, nil, 1)
-		return c.askShare(a, b).Reason == Allowed && t.saturation(a, c.asks, 1).Compare(gives) <= 0 && c.saturationBefore(int(x.step)).Compare(gives) < 0
+		gives := t.measureWith(b, nil, 1)
+		return c.askShare(of).Reason == Allowed && t.measureWith(a, c.asks, 1).Compare(gives) <= 0 && c.measureBefore(of.step).Compare(gives) < 0
 	}
 	return true
 }

@@ -122,35 +122,45 @@ func (t *Tree) Measure(row int) Ratio {
 }
 
 func (t *Tree) measure(row int32) Ratio {
-	switch t.options.Rules {
-	case KAI:
-		return t.kaiShare(row)
-	case Volcano:
-		most, _ := t.volcanoShare(row)
-		return most
-	case Kueue:
+	if t.options.Rules == Kueue {
 		return t.borrowing(row, row, nil, 1)
 	}
-	return t.saturation(row, nil, 1)
+	return t.measureWith(row, nil, 1)
 }
 
-// saturation returns the greatest allocated/share, with sign times more allocated.
-func (t *Tree) saturation(row int32, more []int64, sign int64) Ratio {
-	return t.saturationOf(row, t.used(row, allocated), more, sign)
+// measureWith returns the measure of a queue with sign times more allocated, by all rules but
+// Kueue's.
+func (t *Tree) measureWith(row int32, more []int64, sign int64) Ratio {
+	return t.measureOf(row, t.used(row, allocated), more, sign)
 }
 
-// saturationOf is saturation if the row had these amounts.
-func (t *Tree) saturationOf(row int32, has, more []int64, sign int64) (most Ratio) {
-	gets := t.used(row, share)
+// measureOf is measureWith if the queue had these amounts.
+func (t *Tree) measureOf(row int32, has, more []int64, sign int64) (most Ratio) {
 	for j, a := range has {
 		if more != nil {
 			a += sign * more[j]
 		}
-		if a > 0 {
-			most = most.or(over(a, gets[j]))
-		}
+		most = most.or(t.part(row, j, a))
+	}
+	if t.options.Rules == Volcano && t.deservesNothing(row) {
+		return Ratio{num: 1, den: 1}
 	}
 	return most
+}
+
+// part returns what a column of which a queue has a adds to its measure.
+func (t *Tree) part(row int32, j int, a int64) Ratio {
+	switch t.options.Rules {
+	case KAI:
+		return t.kaiPart(a, t.entitledTo(row, j), j)
+	case Volcano:
+		d := t.deserves(row, j)
+		if d == 0 {
+			return Ratio{}
+		}
+		return over(a, d)
+	}
+	return over(a, t.used(row, share)[j])
 }
 
 // entitledTo returns what a queue may keep by KAI's rules: its share, or what it deserves
@@ -163,23 +173,15 @@ func (t *Tree) entitledTo(row int32, j int) int64 {
 	return min(l, max(d, t.used(row, share)[j]))
 }
 
-// kaiPart returns a/e for what a queue has and is entitled to in a column.
+// kaiPart is part for what a queue has and is entitled to.
 func (t *Tree) kaiPart(a, e int64, j int) Ratio {
 	if e == unlimited {
 		e = t.total[j]
 	}
-	if e == 0 && a > 0 {
+	if e == 0 {
 		return Ratio{num: uint64(a) * 1000, den: 1} // below 2^64
 	}
 	return over(a, e)
-}
-
-// kaiShare returns the greatest allocated/entitled.
-func (t *Tree) kaiShare(row int32) (most Ratio) {
-	for j, a := range t.used(row, allocated) {
-		most = most.or(t.kaiPart(a, t.entitledTo(row, j), j))
-	}
-	return most
 }
 
 // deserves returns what a queue deserves by Volcano's rules: a guarantee is never less than that,
@@ -188,19 +190,13 @@ func (t *Tree) deserves(row int32, j int) int64 {
 	return max(t.used(row, deserved)[j], t.used(row, guarantee)[j])
 }
 
-// volcanoShare returns the greatest allocated/deserved, and whether nothing is deserved.
-func (t *Tree) volcanoShare(row int32) (most Ratio, nothing bool) {
-	nothing = true
-	for j, a := range t.used(row, allocated) {
-		if d := t.deserves(row, j); d > 0 {
-			nothing = false
-			most = most.or(over(a, d))
+func (t *Tree) deservesNothing(row int32) bool {
+	for j := range t.cols {
+		if t.deserves(row, j) > 0 {
+			return false
 		}
 	}
-	if nothing {
-		return Ratio{num: 1, den: 1}, true
-	}
-	return most, false
+	return true
 }
 
 // lends is what queues lend each other by Kueue's rules, a number per row and column.

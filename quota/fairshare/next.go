@@ -1,6 +1,6 @@
 package fairshare
 
-import "cmp"
+import "slices"
 
 // Next returns the leaf and the job to try next by the rules: from the top, the best child
 // that has a job waiting below it; ok is false when no job waits. It changes nothing: Admit
@@ -45,28 +45,24 @@ type bracket struct {
 	keys      []key   // per row that has one
 }
 
-// key is what decides between siblings, in this order, smaller first. Rules that don't ask
-// for a part leave it 0.
+// key is what decides between siblings: numbers, two ratios, and numbers again, smaller first. What
+// the rules don't ask for is 0. Of priorities it has the complement: the least has no negative.
+//
+//	         before                                         ratios           after
+//	KAI      over its share or what it deserves, priority,  with the job,    rank
+//	         whether it is entitled to nothing it wants     without
+//	Volcano  priority                                       without          deserves nothing, rank
+//	Kueue    whether it borrows                             with the job     the job's priority and age, rank
+//	Leximin                                                 with, without    priority, rank
 type key struct {
-	class         int   // KAI: over its share, then over what it deserves; Kueue: borrows
-	priority      int64 // its complement, as of all priorities here: the least one has no negative
-	unentitled    int   // KAI: wants a column in which it is entitled to nothing
+	before        [3]int64
 	first, second Ratio
-	undeserving   int   // Volcano
-	last          int64 // Leximin: the priority; Kueue: the job's
-	age           int64 // Kueue
-	rank          int32
+	after         [3]int64
 }
 
 func (k *key) compare(other *key) int {
-	if k.class != other.class {
-		return cmp.Compare(k.class, other.class)
-	}
-	if k.priority != other.priority {
-		return cmp.Compare(k.priority, other.priority)
-	}
-	if k.unentitled != other.unentitled {
-		return cmp.Compare(k.unentitled, other.unentitled)
+	if k.before != other.before {
+		return slices.Compare(k.before[:], other.before[:])
 	}
 	if c := k.first.Compare(other.first); c != 0 {
 		return c
@@ -74,8 +70,7 @@ func (k *key) compare(other *key) int {
 	if c := k.second.Compare(other.second); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(k.undeserving, other.undeserving), cmp.Compare(k.last, other.last),
-		cmp.Compare(k.age, other.age), cmp.Compare(k.rank, other.rank))
+	return slices.Compare(k.after[:], other.after[:])
 }
 
 // touch notes that a row has changed, for the next order.
@@ -140,7 +135,7 @@ type referee interface{ winner(x, y int32) int32 }
 // roundsOf returns the tournament of a parent of n children: child k is at n+k, the winner
 // of 2i and 2i+1 at i, and so the winner of all at 1.
 func (t *Tree) roundsOf(rounds []int32, parent int32) []int32 {
-	return rounds[2*t.shape.first[parent]:][:2*t.rows[parent].children]
+	return rounds[2*t.shape.first[parent] : 2*t.shape.first[parent+1]]
 }
 
 // play enters a row, or -1 in its place, into the tournament of its parent, plays the rounds
@@ -195,51 +190,50 @@ func (t *Tree) rankRow(row int32) {
 // the row alone, so the order is transitive. KAI has one part more that isn't: of equal
 // shares, the smaller entitlement.
 func (t *Tree) setKey(k *key, row, leaf, id int32) {
-	wants := t.requested(id)
-	*k = key{rank: t.shape.rank[row]}
+	wants, has := t.requested(id), t.used(row, allocated)
+	priority, rank := ^t.rows[row].priority, int64(t.shape.rank[row])
+	*k = key{}
 	switch t.options.Rules {
 	case Leximin:
 		gets := t.used(row, share)
-		for j, a := range t.used(row, allocated) {
+		for j, a := range has {
 			k.first, k.second = k.first.or(over(a+wants[j], gets[j])), k.second.or(over(a, gets[j]))
 		}
-		k.last = ^t.rows[row].priority
+		k.after = [3]int64{priority, rank}
 	case KAI:
 		// Who is above its share in every column waits; who stays within what it deserves, even
 		// with the job, goes first, before any priority.
-		isOver, isWithin := true, true
-		for j, a := range t.used(row, allocated) {
+		isOver, isWithin, unentitled := true, true, false
+		for j, a := range has {
 			with, e := a+wants[j], t.entitledTo(row, j)
 			isOver = isOver && a > t.used(row, share)[j]
 			isWithin = isWithin && with <= t.used(row, deserved)[j]
-			if with > 0 && e == 0 {
-				k.unentitled = 1
-			}
+			unentitled = unentitled || with > 0 && e == 0
 			k.first, k.second = k.first.or(t.kaiPart(with, e, j)), k.second.or(t.kaiPart(a, e, j))
 		}
-		if isOver {
-			k.class += 2
-		}
-		if !isWithin {
-			k.class++
-		}
-		k.priority = ^t.rows[row].priority
+		k.before = [3]int64{2*number(isOver) + number(!isWithin), priority, number(unentitled)}
+		k.after = [3]int64{rank}
 	case Volcano:
 		// The job doesn't count: only what queues have already.
-		k.priority = ^t.rows[row].priority
-		var nothing bool
-		if k.first, nothing = t.volcanoShare(row); nothing {
-			k.undeserving = 1
-		}
+		k.before, k.first = [3]int64{priority}, t.measure(row)
+		k.after = [3]int64{number(t.deservesNothing(row)), rank}
 	case Kueue:
 		// To use what one owns comes before borrowing. The job's priority and age decide only
 		// between queues that borrow the same, which mostly means nothing.
+		borrows := false
 		for j, q := range wants {
-			if q > 0 && t.borrows(row, leaf, j, q) {
-				k.class = 1
-			}
+			borrows = borrows || q > 0 && t.borrows(row, leaf, j, q)
 		}
-		k.first = t.borrowing(row, leaf, wants, 1)
-		k.last, k.age = ^t.priorityOf(&t.line.jobs[id]), t.ageOf(&t.line.jobs[id])
+		job := &t.line.jobs[id]
+		k.before, k.first = [3]int64{number(borrows)}, t.borrowing(row, leaf, wants, 1)
+		k.after = [3]int64{^t.priorityOf(job), t.ageOf(job), rank}
 	}
+}
+
+// number returns 1 for yes.
+func number(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
 }

@@ -87,7 +87,10 @@ func less(a, b, c, d int64) bool {
 }
 
 func compare128(hi1, lo1, hi2, lo2 uint64) int {
-	return cmp.Or(cmp.Compare(hi1, hi2), cmp.Compare(lo1, lo2))
+	if hi1 != hi2 {
+		return cmp.Compare(hi1, hi2)
+	}
+	return cmp.Compare(lo1, lo2)
 }
 
 // partition moves the events below the pivot's level to the front and those above it to the

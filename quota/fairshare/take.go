@@ -49,8 +49,6 @@ type Claim struct {
 
 	taken   []taken
 	amounts []int64 // of taken, a row each
-	given   []int64 // scratch of end: per row, what it gave
-	isGiver []bool
 	v       []int64 // scratch: the amounts of one victim
 
 	isSecond bool    // Kueue's rule S2-b
@@ -59,12 +57,19 @@ type Claim struct {
 	losses   losses
 }
 
-// taken is a victim that was taken: its leaf, the sibling above it of a row of the path, and
-// which row of the path that is.
+// sides are the queues that the rules compare: a row of the path, and its sibling at or above
+// the leaf of a victim. What moves between two leaves moves between these two, and nothing changes
+// above them. So the rules compare them as two queues without parents.
+type sides struct {
+	step  int // of the path
+	giver int32
+}
+
+// taken is a victim that was taken.
 type taken struct {
-	leaf, side int32
-	step       int32
-	index      int32 // in the list of Victims, or -1
+	sides
+	leaf  int32
+	index int32 // in the list of Victims, or -1
 }
 
 // NewClaim returns a claim on a tree that asks for nothing yet.
@@ -93,11 +98,7 @@ func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 		c.path = append(c.path, x)
 		c.before = append(c.before, t.used(x, allocated)...)
 	}
-	// Queues may have come since the last claim.
-	n := len(t.rows)
-	c.taken, c.amounts = c.taken[:0], c.amounts[:0]
-	c.given, c.isGiver = grown(c.given, n*t.cols), grown(c.isGiver, n)
-	c.gave = c.gave[:0]
+	c.taken, c.amounts, c.gave = c.taken[:0], c.amounts[:0], c.gave[:0]
 	c.isSecond = false
 	c.why, c.refused = Refusal{}, 0
 	if why = c.first(); why.Reason != Allowed {
@@ -139,7 +140,7 @@ func (c *Claim) Drop() {
 
 // May reports whether the rules allow taking a victim now, and why not.
 func (c *Claim) May(v Victim) (why Refusal, ok bool) {
-	why, _, _ = c.ask(v)
+	why, _ = c.ask(v)
 	return why, why.Reason == Allowed
 }
 
@@ -164,7 +165,7 @@ func (c *Claim) TakeAll(dst []int, list []Victim, passOver bool) []int {
 func (c *Claim) Second() { c.isSecond = c.t.options.Rules == Kueue }
 
 func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
-	why, a, b := c.ask(v)
+	why, of := c.ask(v)
 	if why.Reason != Allowed {
 		if c.refused++; c.refused == 1 || c.why.Reason == SameQueue {
 			c.why = why
@@ -176,7 +177,7 @@ func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
 	if c.isSecond {
 		c.gave = append(c.gave, leaf)
 	}
-	c.taken = append(c.taken, taken{leaf, b, c.t.shape.depth[c.leaf] - c.t.shape.depth[a], index})
+	c.taken = append(c.taken, taken{of, leaf, index})
 	c.amounts = append(c.amounts, c.v...)
 	return why, true
 }
@@ -197,69 +198,55 @@ func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
 // stays after Drop and Keep, until the next Begin.
 func (c *Claim) Refused() (why Refusal, n int) { return c.why, c.refused }
 
-// ask asks the rules for a victim, whose amounts are in c.v then. a and b are the children
-// of the nearest common ancestor above, or at, the claim's leaf and the victim's: what moves
-// between two leaves moves between these two, and nothing changes above them. So the rules
-// compare a with b, as two queues without parents.
-func (c *Claim) ask(v Victim) (why Refusal, a, b int32) {
-	t := c.t
+// ask asks the rules for a victim, whose amounts are in c.v then.
+func (c *Claim) ask(v Victim) (why Refusal, of sides) {
 	c.check()
-	if why, a, b = c.read(v); why.Reason != Allowed {
-		return why, a, b
+	if why, of = c.read(v); why.Reason != Allowed {
+		return why, of
 	}
-	switch t.options.Rules {
+	switch c.t.options.Rules {
 	case KAI:
-		why = c.askKAI(a, b)
+		why = c.askKAI(of)
 	case Volcano:
-		why = c.askVolcano(a, b)
+		why = c.askVolcano(of)
 	case Kueue:
-		why = c.askKueue(a, b, int32(v.Queue))
+		why = c.askKueue(of, int32(v.Queue))
 	default:
-		why = c.askLeximin(a, b)
+		why = c.askLeximin(of)
 	}
-	return why, a, b
+	return why, of
 }
 
 // read reads a victim that its queue has, and could give to the claim's.
-func (c *Claim) read(v Victim) (why Refusal, a, b int32) {
+func (c *Claim) read(v Victim) (why Refusal, of sides) {
 	t := c.t
 	q := t.checked(v.Queue)
 	t.checkVector(v.Amounts)
 	c.v = resized(c.v, t.cols)
-	for j := range c.v {
-		x, reason := amountOf(v.Amounts.Get(j))
-		if reason != "" || x > t.used(q, allocated)[j] {
-			return Refusal{Reason: NotAllocated, Other: t.rows[q].name, Resource: t.columns[j], Amount: v.Amounts.Get(j), Limit: float64(t.used(q, allocated)[j])}, -1, -1
+	for j, has := range t.used(q, allocated) {
+		amount := v.Amounts.Get(j)
+		x, reason := amountOf(amount)
+		if reason != "" || x > has {
+			return Refusal{Reason: NotAllocated, Other: t.rows[q].name, Resource: t.columns[j], Amount: amount, Limit: float64(has)}, of
 		}
 		c.v[j] = x
 	}
 	if q == c.leaf || t.rows[q].children > 0 {
-		return Refusal{Reason: SameQueue, Queue: t.rows[c.leaf].name, Other: t.rows[q].name}, -1, -1
+		return Refusal{Reason: SameQueue, Queue: t.rows[c.leaf].name, Other: t.rows[q].name}, of
 	}
-	a, b = t.sides(c.leaf, q)
-	return Refusal{}, a, b
-}
-
-// sides returns the children of the nearest common ancestor of two leaves that they are, or
-// that are above them.
-func (t *Tree) sides(p, q int32) (a, b int32) {
-	for t.shape.depth[p] > t.shape.depth[q] {
-		p = t.rows[p].parent
-	}
-	for t.shape.depth[q] > t.shape.depth[p] {
+	// Up to one depth, then both together up to one parent.
+	depth, step := t.shape.depth, max(0, len(c.path)-int(t.shape.depth[q]))
+	for depth[q] > depth[c.path[step]] {
 		q = t.rows[q].parent
 	}
-	for t.rows[p].parent != t.rows[q].parent {
-		p, q = t.rows[p].parent, t.rows[q].parent
+	for t.rows[q].parent != t.rows[c.path[step]].parent {
+		q, step = t.rows[q].parent, step+1
 	}
-	return p, q
+	return Refusal{}, sides{step, q}
 }
 
 // had returns what a row of the path had at the beginning.
-func (c *Claim) had(row int32) []int64 {
-	step := int(c.t.shape.depth[c.leaf] - c.t.shape.depth[row])
-	return c.before[step*c.t.cols:][:c.t.cols]
-}
+func (c *Claim) had(step int) []int64 { return c.before[step*c.t.cols:][:c.t.cols] }
 
 // refusal returns a refusal that is about amounts of a queue in a column.
 func (c *Claim) refusal(reason Reason, row, other int32, j int, amount, limit int64) Refusal {
@@ -325,8 +312,8 @@ func (c *Claim) first() Refusal {
 // askKAI allows taking from who has more than it is entitled to, in whichever column. Who
 // stays within what it deserves may take also from who has more than that, but not more than
 // its share.
-func (c *Claim) askKAI(a, b int32) Refusal {
-	t := c.t
+func (c *Claim) askKAI(of sides) Refusal {
+	t, a, b := c.t, c.path[of.step], of.giver
 	above := false
 	for j, x := range t.used(b, allocated) {
 		if x > t.entitledTo(b, j) {
@@ -334,7 +321,7 @@ func (c *Claim) askKAI(a, b int32) Refusal {
 		}
 		above = above || x > t.used(b, deserved)[j]
 	}
-	for j, x := range c.had(a) {
+	for j, x := range c.had(of.step) {
 		if d := t.used(a, deserved)[j]; x+c.asks[j] > d {
 			return c.refusal(WithinEntitled, a, b, j, x+c.asks[j], d)
 		}
@@ -348,8 +335,8 @@ func (c *Claim) askKAI(a, b int32) Refusal {
 // askVolcano allows taking what helps, down to the guarantee, from who has more than it
 // deserves in a column that the victim uses. What runs only in columns in which its queue
 // deserves nothing is best effort: it may always be taken.
-func (c *Claim) askVolcano(a, b int32) Refusal {
-	t := c.t
+func (c *Claim) askVolcano(of sides) Refusal {
+	t, a, b := c.t, c.path[of.step], of.giver
 	helps, deserves, above := false, false, false
 	for j, v := range c.v {
 		has, d := t.used(b, allocated)[j], t.deserves(b, j)
@@ -374,8 +361,8 @@ func (c *Claim) askVolcano(a, b int32) Refusal {
 // askKueue allows taking from who borrows, for a job that needn't; or for one that borrows,
 // if its side borrows no more then than the other without the victim (S2-a), or, in the
 // second round, less than the other now (S2-b).
-func (c *Claim) askKueue(a, b, q int32) Refusal {
-	t := c.t
+func (c *Claim) askKueue(of sides, q int32) Refusal {
+	t, a, b := c.t, c.path[of.step], of.giver
 	helps := false
 	for j, v := range c.v {
 		helps = helps || v > 0 && c.asks[j] > 0 && t.borrows(q, q, j, 0)
@@ -430,32 +417,35 @@ func (t *Tree) borrowsAny(row int32) bool {
 // askLeximin allows taking within the taker's share, as long as the taker's side ends no more
 // saturated than the giver's. It has to become more saturated: else a column that doesn't
 // matter to anybody could go back and forth.
-func (c *Claim) askLeximin(a, b int32) Refusal {
-	if why := c.askShare(a, b); why.Reason != Allowed {
+func (c *Claim) askLeximin(of sides) Refusal {
+	if why := c.askShare(of); why.Reason != Allowed {
 		return why
 	}
-	t := c.t
-	left := t.saturation(a, c.asks, 1)
-	if was := t.saturation(a, nil, 1); left.Compare(was) <= 0 {
+	return c.weigh(of, c.t.measureWith(c.path[of.step], nil, 1), c.v)
+}
+
+// weigh asks whether the taker's side gets more saturated than it was, but no more than the
+// giver's with less.
+func (c *Claim) weigh(of sides, was Ratio, less []int64) Refusal {
+	t, a, b := c.t, c.path[of.step], of.giver
+	left := t.measureWith(a, c.asks, 1)
+	if left.Compare(was) <= 0 {
 		return c.comparison(NotMore, a, b, left, was)
 	}
-	if right := t.saturation(b, c.v, -1); left.Compare(right) > 0 {
+	if right := t.measureWith(b, less, -1); left.Compare(right) > 0 {
 		return c.comparison(Saturated, a, b, left, right)
 	}
 	return Refusal{}
 }
 
-// askShare asks whether the claim's leaf, and all above it up to a, stay within their shares.
-func (c *Claim) askShare(a, b int32) Refusal {
-	t := c.t
-	for _, x := range c.path {
+// askShare asks whether the claim's leaf, and all above it up to its side, stay within their
+// shares.
+func (c *Claim) askShare(of sides) Refusal {
+	for _, x := range c.path[:of.step+1] {
 		for j, q := range c.asks {
-			if has, f := t.used(x, allocated)[j]+q, t.used(x, share)[j]; q > 0 && has > f {
-				return c.refusal(AboveShare, x, b, j, has, f)
+			if has, f := c.t.used(x, allocated)[j]+q, c.t.used(x, share)[j]; q > 0 && has > f {
+				return c.refusal(AboveShare, x, of.giver, j, has, f)
 			}
-		}
-		if x == a {
-			break
 		}
 	}
 	return Refusal{}
@@ -509,77 +499,51 @@ func (c *Claim) Taken(dst []int) []int {
 // above the taker may have lost: docs/proofs.md says why that is needed.
 func (c *Claim) End() (why Refusal) {
 	t := c.t
-	rules := t.options.Rules
-	for i, x := range c.taken {
-		// A sibling gives through any leaf below it. It is asked once, with the sum.
-		c.isGiver[x.side] = true
-		for j, v := range c.amounts[i*t.cols:][:t.cols] {
-			c.given[int(x.side)*t.cols+j] += v
-		}
-	}
-	for step, x := range c.path {
-		if rules != Leximin {
-			break
-		}
-		was := c.saturationBefore(step)
-		if left := t.saturation(x, c.asks, 1); left.Compare(was) < 0 {
-			why = c.comparison(Falls, x, -1, left, was)
-			break
-		}
-	}
-	for i := range c.taken {
-		y := c.taken[i].side
-		if c.isGiver[y] && why.Reason == Allowed {
-			switch rules {
-			case KAI:
-				why = c.endKAI(c.path[c.taken[i].step], y)
-			case Leximin:
-				why = c.endLeximin(int(c.taken[i].step), y)
+	if t.options.Rules == Leximin {
+		for step, x := range c.path {
+			if left, was := t.measureWith(x, c.asks, 1), c.measureBefore(step); left.Compare(was) < 0 {
+				return c.comparison(Falls, x, -1, left, was)
 			}
 		}
-		c.isGiver[y] = false
-		clear(c.given[int(y)*t.cols:][:t.cols])
+	}
+	for i, x := range c.taken {
+		switch t.options.Rules {
+		case KAI:
+			why = c.endKAI(x.sides, c.amounts[i*t.cols:][:t.cols])
+		case Leximin:
+			// Against what it had at the beginning, since its own victims may have lowered it meanwhile.
+			// Else a victim below it could make room for another to pass, and be given back after that.
+			why = c.weigh(x.sides, c.measureBefore(x.step), nil)
+		}
+		if why.Reason != Allowed {
+			return why
+		}
 	}
 	return why
 }
 
-// saturationBefore returns the saturation of a row of the path at the beginning.
-func (c *Claim) saturationBefore(step int) Ratio {
-	return c.t.saturationOf(c.path[step], c.before[step*c.t.cols:][:c.t.cols], nil, 1)
+// measureBefore returns the measure of a row of the path at the beginning.
+func (c *Claim) measureBefore(step int) Ratio {
+	return c.t.measureOf(c.path[step], c.had(step), nil, 1)
 }
 
-// endKAI asks for x, on the path, and its sibling y that gave, in the columns that are
-// touched. Who stays within its share may always take. Who exceeds it, which a parent may
-// though the leaf doesn't, has to stay below its sibling, with the multiplier as a margin. A
-// sibling whose share is 0 never objects: that is where reclaim can go in a circle.
-func (c *Claim) endKAI(x, y int32) Refusal {
-	t := c.t
+// endKAI asks for a row of the path and its sibling that gave, in the columns that are touched.
+// Who stays within its share may always take. Who exceeds it, which a parent may though the leaf
+// doesn't, has to stay below its sibling, with the multiplier as a margin. A sibling whose share
+// is 0 never objects: that is where reclaim can go in a circle.
+func (c *Claim) endKAI(of sides, gave []int64) Refusal {
+	t, x, y := c.t, c.path[of.step], of.giver
 	for j, q := range c.asks {
-		if q == 0 && c.given[int(y)*t.cols+j] == 0 {
+		if q == 0 && gave[j] == 0 {
 			continue
 		}
 		hasX, hasY := uint64(t.used(x, allocated)[j]+q), uint64(t.used(y, allocated)[j])
 		fx, fy := uint64(t.used(x, share)[j]), uint64(t.used(y, share)[j])
-		if hasX > fx && fy > 0 && compareProducts(c.t.factor, hasX, fy, 1000, hasY, fx) >= 0 {
+		if hasX > fx && fy > 0 && compareProducts(t.factor, hasX, fy, 1000, hasY, fx) >= 0 {
 			r := c.comparison(StillMore, x, y, Ratio{num: hasX, den: fx}, Ratio{num: hasY, den: fy})
 			r.Resource = t.columns[j]
 			return r
 		}
-	}
-	return Refusal{}
-}
-
-// endLeximin asks for a row of the path and its sibling y that gave: against what the row had
-// at the beginning, since its own victims may have lowered it meanwhile. Without this a victim
-// below x could make room for another to pass, and be given back after that.
-func (c *Claim) endLeximin(step int, y int32) Refusal {
-	t, x := c.t, c.path[step]
-	left := t.saturation(x, c.asks, 1)
-	if was := c.saturationBefore(step); left.Compare(was) <= 0 {
-		return c.comparison(NotMore, x, y, left, was)
-	}
-	if right := t.saturation(y, nil, 1); left.Compare(right) > 0 {
-		return c.comparison(Saturated, x, y, left, right)
 	}
 	return Refusal{}
 }

@@ -141,6 +141,9 @@ func (t *Tree) moveAll(leaf int32, of func(j int) delta) (err error) {
 // move adds to a leaf in one column, and to all above it what follows. The error is for the
 // first queue whose sum is too large now.
 func (t *Tree) move(leaf int32, j int, d delta) error {
+	if d == (delta{}) {
+		return nil
+	}
 	ask, wait := t.used(leaf, asked)[j]+d.asked, t.used(leaf, waiting)[j]+d.waiting
 	t.put(leaf, asked, j, ask)
 	t.put(leaf, waiting, j, wait)
