@@ -218,7 +218,7 @@ func (t *Tree) unseen(row int32, j int) (sum int64) {
 		return 0
 	}
 	for _, child := range t.shape.childrenOf(row) {
-		sum += min(t.used(child, charged)[j], t.shape.lends.keeps[int(child)*t.cols+j]) + t.unseen(child, j)
+		sum += min(t.used(child, charged)[j], t.lent(child, keeps)[j]) + t.unseen(child, j)
 	}
 	return sum
 }

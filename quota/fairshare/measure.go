@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 )
 
@@ -199,11 +200,17 @@ func (t *Tree) deservesNothing(row int32) bool {
 	return true
 }
 
-// lends is what queues lend each other by Kueue's rules, a number per row and column.
-type lends struct {
-	quota    []int64 // S: what it deserves, and what its children lend
-	keeps    []int64 // what of that it keeps to itself
-	lendable []int64 // what there is for it to use or to lend
+// The parts of a row of what queues lend each other by Kueue's rules.
+const (
+	quota    = iota // S: what it deserves, and what its children lend
+	keeps           // what of that it keeps to itself
+	lendable        // what there is for it to use or to lend
+	lentParts
+)
+
+// lent returns a part of what a queue lends, all columns of it.
+func (t *Tree) lent(row int32, part int) []int64 {
+	return t.shape.lends[(int(row)*lentParts+part)*t.cols:][:t.cols]
 }
 
 // lend computes what queues lend, and the usage that counts then. A queue keeps to itself
@@ -218,46 +225,39 @@ func (t *Tree) lend() {
 		return
 	}
 	s := &t.shape
-	l, n := &s.lends, len(t.rows)*t.cols
-	l.quota, l.keeps, l.lendable = resized(l.quota, n), resized(l.keeps, n), resized(l.lendable, n)
-	for k := len(s.order) - 1; k >= 0; k-- {
-		row := s.order[k]
-		children := t.shape.childrenOf(row)
-		for j := range t.cols {
-			i := int(row)*t.cols + j
-			below := int64(0) // what its children lend
-			uses := int64(0)
-			for _, child := range children {
-				c := int(child)*t.cols + j
-				below = sum(below, min(l.quota[c], t.used(child, lending)[j]))
-				uses += beyond(t.used(child, charged)[j], l.keeps[c])
+	s.lends = resized(s.lends, len(t.rows)*lentParts*t.cols)
+	t.parsed = resized(t.parsed, t.cols)
+	below := t.parsed // what the children of a row lend
+	for _, row := range slices.Backward(s.order) {
+		uses, children := t.used(row, charged), s.childrenOf(row)
+		clear(below)
+		if clear(uses); len(children) == 0 {
+			copy(uses, t.used(row, allocated))
+		}
+		for _, child := range children {
+			for j := range t.cols {
+				below[j] = sum(below[j], min(t.lent(child, quota)[j], t.used(child, lending)[j]))
+				uses[j] += beyond(t.used(child, charged)[j], t.lent(child, keeps)[j])
 			}
-			d, most := t.used(row, deserved)[j], t.used(row, lending)[j]
-			l.quota[i] = sum(d, below)
-			l.keeps[i] = 0
-			switch {
-			case most == unlimited:
-			case l.quota[i] == unlimited:
-				l.keeps[i] = unlimited
-			default:
-				l.keeps[i] = max(0, l.quota[i]-most)
+		}
+		for j, lends := range below {
+			owns, most := sum(t.used(row, deserved)[j], lends), t.used(row, lending)[j]
+			kept := beyond(owns, most)
+			if owns == unlimited && most != unlimited {
+				kept = unlimited
 			}
-			l.lendable[i] = sum(t.used(row, limit)[j], below) // S + L - D, until the next loop
-			if len(children) == 0 {
-				uses = t.used(row, allocated)[j]
-			}
-			t.used(row, charged)[j] = uses
+			t.lent(row, quota)[j], t.lent(row, keeps)[j] = owns, kept
+			t.lent(row, lendable)[j] = sum(t.used(row, limit)[j], lends) // S + L - D, until the next loop
 		}
 	}
 	for _, row := range s.order {
-		for j := range t.cols {
-			i := int(row)*t.cols + j
-			if s.depth[row] < 2 { // top queues borrow from nobody
-				l.lendable[i] = l.quota[i]
-				continue
-			}
-			p := int(t.rows[row].parent)*t.cols + j
-			l.lendable[i] = min(sum(l.keeps[i], l.lendable[p]), l.lendable[i])
+		room := t.lent(row, lendable)
+		if s.depth[row] < 2 { // top queues borrow from nobody
+			copy(room, t.lent(row, quota))
+			continue
+		}
+		for j, x := range t.lent(t.rows[row].parent, lendable) {
+			room[j] = min(sum(t.lent(row, keeps)[j], x), room[j])
 		}
 	}
 }
@@ -277,7 +277,7 @@ func beyond(x, y int64) int64 { return max(0, x-y) }
 func (t *Tree) chargedWith(row, leaf int32, j int, more int64) int64 {
 	// Only the part of more that a queue can't keep to itself reaches its parent.
 	for ; leaf != row && more != 0; leaf = t.rows[leaf].parent {
-		u, k := t.used(leaf, charged)[j], t.shape.lends.keeps[int(leaf)*t.cols+j]
+		u, k := t.used(leaf, charged)[j], t.lent(leaf, keeps)[j]
 		more = beyond(u+more, k) - beyond(u, k)
 	}
 	return t.used(row, charged)[j] + more
@@ -285,7 +285,7 @@ func (t *Tree) chargedWith(row, leaf int32, j int, more int64) int64 {
 
 // borrows reports whether a queue uses more than its quota in a column, if a leaf had more.
 func (t *Tree) borrows(row, leaf int32, j int, more int64) bool {
-	return t.shape.depth[row] > 1 && t.chargedWith(row, leaf, j, more) > t.shape.lends.quota[int(row)*t.cols+j]
+	return t.shape.depth[row] > 1 && t.chargedWith(row, leaf, j, more) > t.lent(row, quota)[j]
 }
 
 // borrowing returns the borrowing of a queue if a leaf, it or below it, had sign times more.
@@ -293,7 +293,6 @@ func (t *Tree) borrowing(row, leaf int32, more []int64, sign int64) (most Ratio)
 	if t.shape.depth[row] < 2 {
 		return Ratio{}
 	}
-	parent := int(t.rows[row].parent)
 	for _, group := range t.groups {
 		x, y := int64(0), int64(0)
 		for _, j := range group {
@@ -301,8 +300,8 @@ func (t *Tree) borrowing(row, leaf int32, more []int64, sign int64) (most Ratio)
 			if more != nil {
 				m = sign * more[j]
 			}
-			x += beyond(t.chargedWith(row, leaf, j, m), t.shape.lends.quota[int(row)*t.cols+j])
-			y = sum(y, t.shape.lends.lendable[parent*t.cols+j])
+			x += beyond(t.chargedWith(row, leaf, j, m), t.lent(row, quota)[j])
+			y = sum(y, t.lent(t.rows[row].parent, lendable)[j])
 		}
 		most = most.or(over(x, y))
 	}

@@ -164,21 +164,17 @@ func (r *reader) kai(o document.KubeObject, q *readQueue) {
 		q.Weight = slices.Repeat([]float64{1}, r.m.Len())
 	}
 	for _, of := range []struct {
-		key, name, other string
-		unit             *big.Rat
+		key, name string
+		unit      *big.Rat
 	}{
-		{"gpu", "nvidia.com/gpu", "gpu", big.NewRat(1, 1)},
-		{"cpu", "cpu", "cpu", big.NewRat(1, 1000)},
-		{"memory", "memory", "memory", big.NewRat(1e6, 1)},
+		{"gpu", "nvidia.com/gpu", big.NewRat(1, 1)},
+		{"cpu", "cpu", big.NewRat(1, 1000)},
+		{"memory", "memory", big.NewRat(1e6, 1)},
 	} {
 		x := resources.Get(of.key).Fields()
 		x.Known("quota", "overQuotaWeight", "limit", "lendingLimit")
-		column, ok := r.column(x.Get("quota"), "", of.name, of.other)
-		// As a fraction: 1/1000 of a CPU may be a whole number of the column's unit, or not.
-		scale := new(big.Rat)
-		if ok {
-			scale.Mul(of.unit, r.scale(column))
-		}
+		c := r.column(x.Get("quota"), "", of.name, of.key)
+		c.scale.Mul(c.scale, of.unit) // 1/1000 of a CPU may be a whole number of the column's unit, or not
 		amount := func(key string, otherwise float64) float64 {
 			v := x.Get(key)
 			switch n, found := v.Number(); {
@@ -187,7 +183,7 @@ func (r *reader) kai(o document.KubeObject, q *readQueue) {
 			case n == -1 && key != "lendingLimit":
 				return math.Inf(1)
 			}
-			return r.whole(v, scale, otherwise, ok)
+			return r.whole(v, c, otherwise)
 		}
 		deserved, limit, lending := amount("quota", 0), amount("limit", 0), amount("lendingLimit", math.Inf(1))
 		weight := 0.0
@@ -196,8 +192,8 @@ func (r *reader) kai(o document.KubeObject, q *readQueue) {
 				weight = r.weight(v)
 			}
 		}
-		if ok {
-			q.Deserved[column], q.Limit[column], q.Lending[column], q.Weight[column] = deserved, limit, lending, weight
+		if c.index >= 0 {
+			q.Deserved[c.index], q.Limit[c.index], q.Lending[c.index], q.Weight[c.index] = deserved, limit, lending, weight
 		}
 	}
 }
@@ -213,15 +209,15 @@ func (r *reader) volcano(o document.KubeObject, q *readQueue) {
 	}{{spec.Capability, q.Limit}, {spec.Guarantee, q.Guarantee}, {spec.Deserved, q.Deserved}} {
 		seen := map[int]bool{}
 		for _, a := range list.amounts {
-			column, ok := r.column(a.Value, "", a.Name)
-			if !ok {
+			c := r.column(a.Value, "", a.Name)
+			if c.index < 0 {
 				continue
 			}
-			if seen[column] {
-				r.report.Fail(field.Duplicate(field.NewPath(a.Path()), r.m.Name(column)))
+			if seen[c.index] {
+				r.report.Fail(field.Duplicate(field.NewPath(a.Path()), r.m.Name(c.index)))
 			}
-			seen[column] = true
-			list.dst[column] = r.whole(a.Value, r.scale(column), 0, true)
+			seen[c.index] = true
+			list.dst[c.index] = r.whole(a.Value, c, 0)
 		}
 	}
 }
@@ -298,13 +294,9 @@ func (r *reader) flavor(x document.Fields, o document.KubeObject, q *readQueue, 
 		if resource == "" {
 			continue
 		}
-		column, ok := r.column(quota.Get("name"), name, resource)
-		scale := new(big.Rat)
-		if ok {
-			scale = r.scale(column)
-		}
-		deserved := r.whole(nominal, scale, 0, ok)
-		most, lent := r.whole(borrowing, scale, math.Inf(1), ok), r.whole(lending, scale, math.Inf(1), ok)
+		c := r.column(quota.Get("name"), name, resource)
+		deserved := r.whole(nominal, c, 0)
+		most, lent := r.whole(borrowing, c, math.Inf(1)), r.whole(lending, c, math.Inf(1))
 		// Kueue's webhook refuses these, too. To read them as no limit would lend what isn't lent.
 		for _, limit := range []document.Value{borrowing, lending} {
 			if q.Parent == "" && limit.Kind() != document.Absent {
@@ -312,60 +304,63 @@ func (r *reader) flavor(x document.Fields, o document.KubeObject, q *readQueue, 
 			}
 		}
 		switch {
-		case !ok:
+		case c.index < 0:
 			continue
-		case covered[column]:
+		case covered[c.index]:
 			r.report.Fail(field.Duplicate(field.NewPath(quota.Get("name").Path()), document.Cut(resource)))
 			continue
 		}
-		covered[column] = true
+		covered[c.index] = true
 		// The tree would refuse the limit, and name a value that is nowhere in the text.
 		if sum := deserved + most; sum >= tooLarge && !math.IsInf(sum, 1) {
 			r.report.Fail(borrowing.Invalid("must be below 2^53 of what its column counts, with nominalQuota"))
 		}
-		q.Deserved[column], q.Lending[column], q.Limit[column] = deserved, lent, deserved+most
+		q.Deserved[c.index], q.Lending[c.index], q.Limit[c.index] = deserved, lent, deserved+most
 		if o.Kind == "ClusterQueue" && q.Parent == "" {
-			q.Limit[column] = deserved
+			q.Limit[c.index] = deserved
 		}
 	}
+}
+
+// column is a column of the map, and how many of its units one of a resource is; the index is -1
+// where there is none.
+type column struct {
+	index int
+	scale *big.Rat
 }
 
 // column returns the column of a resource: of the first of its names that the map has. v
 // is what a fault is about. Where there is no map yet, the name is noted for it.
-func (r *reader) column(v document.Value, flavor string, names ...string) (column int, ok bool) {
+func (r *reader) column(v document.Value, flavor string, names ...string) column {
+	resource := names[0]
 	if r.m == nil {
-		of := r.flavors[names[0]]
+		of := r.flavors[resource]
 		if of == nil {
 			of = map[string]bool{}
-			r.flavors[names[0]] = of
+			r.flavors[resource] = of
 		}
 		of[flavor] = true
-		return 0, false
+		return column{-1, new(big.Rat)}
 	}
 	if flavor != "" {
-		if column, ok = r.m.Index(flavor + "/" + names[0]); ok {
-			return column, true
-		}
+		names = append([]string{flavor + "/" + resource}, names...)
 	}
 	for _, name := range names {
-		if column, ok = r.m.Index(name); ok {
-			return column, true
+		if i, ok := r.m.Index(name); ok {
+			return column{i, big.NewRat(r.m.Unit(i).Scale(), 1)}
 		}
 	}
 	// To leave the amount out would give the queue more, or less, than its owner wrote.
-	r.report.Fail(field.NotFound(field.NewPath(v.Path()), document.Cut(names[0])))
-	return 0, false
+	r.report.Fail(field.NotFound(field.NewPath(v.Path()), document.Cut(resource)))
+	return column{-1, new(big.Rat)}
 }
-
-// scale returns how many units of a column one of the resource is.
-func (r *reader) scale(column int) *big.Rat { return big.NewRat(r.m.Unit(column).Scale(), 1) }
 
 // whole reads an amount, in units of a column where there is one. Absent and bad amounts are
 // otherwise.
-func (r *reader) whole(v document.Value, scale *big.Rat, otherwise float64, hasColumn bool) float64 {
-	x, ok := r.scaled(v, scale)
+func (r *reader) whole(v document.Value, c column, otherwise float64) float64 {
+	x, ok := r.scaled(v, c.scale)
 	switch {
-	case !ok || !hasColumn:
+	case !ok || c.index < 0:
 		return otherwise
 	case !x.IsInt():
 		r.report.Fail(v.Invalid("must be a whole number of what its column counts"))

@@ -107,7 +107,7 @@ type Tree struct {
 	next    bracket
 	journal journal
 	work    division
-	parsed  []int64    // scratch of Set
+	parsed  []int64    // scratch of Set and lend
 	given   [3][]int64 // scratch: what a caller gave
 	deltas  []delta    // scratch of moveAll
 }
@@ -619,7 +619,7 @@ type shape struct {
 	level    []int32 // the same in levels
 	rank     []int32 // per row: its rank among all
 	depth    []int32
-	lends    lends
+	lends    []int64 // lentParts for each row
 
 	// What divisions read lies side by side, as in levels: the priority, and for each parent, column
 	// by column, what its children want and may have, what they deserve or, by weight, are

@@ -175,9 +175,9 @@ func (t *Tree) addUp(leaf, row int32, j int, a, n, w int64) (err error) {
 		}
 		w = counted(hasW+w, hasA+a, l) - counted(hasW, hasA, l)
 		if lends && charge != 0 {
-			uses, keeps := t.used(row, charged)[j], t.shape.lends.keeps[int(row)*t.cols+j]
+			uses, kept := t.used(row, charged)[j], t.lent(row, keeps)[j]
 			t.put(row, charged, j, uses+charge)
-			charge = beyond(uses+charge, keeps) - beyond(uses, keeps)
+			charge = beyond(uses+charge, kept) - beyond(uses, kept)
 		}
 	}
 	return err
