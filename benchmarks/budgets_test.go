@@ -30,11 +30,25 @@ func benchmarkBudgets(b *testing.B, shapes int) {
 	s := newBudgetEviction(proofNodes, proofReleases, shapes)
 	var proof gang.Proof
 	var packer gang.Packer
-	overlay, released := vector.NewOverlay(s.free), vector.NewMatrix(vector.Schema{}, budgetOwners, packCols)
-	if got, want := s.prove(&proof), s.ask(&packer, overlay, released); got != want || want != proofReleases {
-		b.Fatalf("impossible after %d releases, anew %d", got, want)
-	}
-	measureProof(b, func() { s.prove(&proof) }, func() { s.ask(&packer, overlay, released) })
+	released := vector.NewMatrix(vector.Schema{}, budgetOwners, packCols)
+	measureProof(b, func() (impossible int) {
+		s.begin(&proof)
+		for i, row := range s.rows {
+			testkit.Check(proof.ReleaseOf(s.owners[i], row, s.amounts[i]))
+			if infeasible(&proof) {
+				impossible++
+			}
+		}
+		return impossible
+	}, func() int {
+		released.Reset(vector.Schema{}, budgetOwners, packCols)
+		i := 0
+		return s.ask(func(now *vector.Matrix) bool {
+			testkit.Check(released.AddToRow(s.owners[i], s.amounts[i]))
+			i++
+			return s.infeasible(&packer, now) || s.short(now, released)
+		})
+	})
 }
 
 // BenchmarkBudgetsRefusal times the whole refusal of a gang: the proof is reset, gets the
@@ -54,10 +68,7 @@ func BenchmarkBudgetsRefusal(b *testing.B) {
 					b.Fatalf("%+v", why)
 				}
 			})
-			for b.Loop() {
-				refusal.Sample()
-			}
-			b.ReportMetric(0, "ns/op") // of warm-up, too
+			alternate(b, refusal)
 			b.ReportMetric(refusal.Best/1e3, "µs/refusal")
 		})
 	}
@@ -71,10 +82,10 @@ func BenchmarkBudgetsFilter(b *testing.B) {
 	for _, owner := range s.owners {
 		s.budgets.Owners = append(s.budgets.Owners, int32(owner))
 	}
-	packer, overlay := new(gang.Packer), vector.NewOverlay(s.free)
+	packer := new(gang.Packer)
 	testkit.Check(packer.Limit(s.budgets))
 	filter := stopwatch.New(1, func(int) {
-		scenario, err := packer.Filter(nil, overlay, s.requests, nil, func(yield func(int, vector.ResourceVector) bool) {
+		scenario, err := packer.Filter(nil, s.overlay, s.requests, nil, func(yield func(int, vector.ResourceVector) bool) {
 			for i, row := range s.rows {
 				if !yield(row, s.amounts[i]) {
 					return
@@ -85,10 +96,7 @@ func BenchmarkBudgetsFilter(b *testing.B) {
 			b.Fatalf("%+v, %v", scenario, err)
 		}
 	})
-	for b.Loop() {
-		filter.Sample()
-	}
-	b.ReportMetric(0, "ns/op") // of warm-up, too
+	alternate(b, filter)
 	b.ReportMetric(filter.Best/victims, "ns/victim")
 }
 
@@ -134,6 +142,7 @@ func newBudgetEviction(nodes, victims, shapes int) *budgetEviction {
 		}
 		s.requests.SetRow(i, member)
 	}
+	s.overlay = vector.NewOverlay(s.free)
 	s.needed = vector.SumColumns(nil, s.requests, nil)
 	s.budgets.Limits = vector.NewMatrix(vector.Schema{}, budgetOwners, packCols)
 	for owner := range budgetOwners {
@@ -148,32 +157,6 @@ func newBudgetEviction(nodes, victims, shapes int) *budgetEviction {
 func (s *budgetEviction) begin(p *gang.Proof) {
 	p.Reset(s.free, s.requests, nil)
 	testkit.Check(p.Limit(s.budgets))
-}
-
-// prove runs the loop with a proof and returns how often the gang was impossible.
-func (s *budgetEviction) prove(p *gang.Proof) (impossible int) {
-	s.begin(p)
-	for i, row := range s.rows {
-		testkit.Check(p.ReleaseOf(s.owners[i], row, s.amounts[i]))
-		if _, infeasible := p.Infeasible(); infeasible {
-			impossible++
-		}
-	}
-	return impossible
-}
-
-// ask runs the loop anew.
-func (s *budgetEviction) ask(p *gang.Packer, o *vector.Overlay, released *vector.Matrix) (impossible int) {
-	o.Rollback(vector.Mark{})
-	released.Reset(vector.Schema{}, budgetOwners, packCols)
-	for i, row := range s.rows {
-		testkit.Check(o.AddToRow(row, s.amounts[i]))
-		testkit.Check(released.AddToRow(s.owners[i], s.amounts[i]))
-		if _, infeasible := p.Infeasible(o.Matrix(), s.requests, nil); infeasible || s.short(o.Matrix(), released) {
-			impossible++
-		}
-	}
-	return impossible
 }
 
 // short reports whether the budgets leave too little of a column.

@@ -25,13 +25,23 @@ func BenchmarkChooseRatio(b *testing.B) {
 			s := newScenarios(shapes)
 			var proof gang.Proof
 			var packer gang.Packer
-			overlay := vector.NewOverlay(s.free)
-			if got, want := s.choose(&proof), s.change(&packer, overlay); got != want || got == 0 || got == proofReleases {
-				b.Fatalf("impossible in %d scenarios, anew in %d", got, want)
-			} else {
-				b.Logf("impossible in %d", got)
-			}
-			measureProof(b, func() { s.choose(&proof) }, func() { s.change(&packer, overlay) })
+			measureProof(b, func() int {
+				proof.Reset(s.free, s.requests, nil)
+				s.prove(&proof, func() bool { return false }) // releases all
+				return s.count(func(int) {}, func() bool {
+					proof.Choose(s.set)
+					return infeasible(&proof)
+				})
+			}, func() int {
+				s.ask(func(*vector.Matrix) bool { return false })
+				return s.count(func(i int) {
+					if s.set.Test(i) {
+						testkit.Check(s.overlay.AddToRow(s.rows[i], s.amounts[i]))
+					} else {
+						testkit.Check(s.overlay.SubFromRow(s.rows[i], s.amounts[i]))
+					}
+				}, func() bool { return s.infeasible(&packer, s.overlay.Matrix()) })
+			})
 		})
 	}
 }
@@ -63,13 +73,10 @@ func newScenarios(shapes int) *scenarios {
 	return s
 }
 
-// choose returns in how many scenarios the gang is impossible.
-func (s *scenarios) choose(p *gang.Proof) (impossible int) {
-	p.Reset(s.free, s.requests, nil)
-	for i, row := range s.rows {
-		testkit.Check(p.Release(row, s.amounts[i]))
-		s.set.Set(i)
-	}
+// count goes through the scenarios and returns in how many the gang is impossible. change
+// hears of each victim that goes or comes back.
+func (s *scenarios) count(change func(i int), infeasible func() bool) (impossible int) {
+	s.set.SetAll()
 	for _, flips := range s.flips {
 		for _, i := range flips {
 			if s.set.Test(i) {
@@ -77,37 +84,9 @@ func (s *scenarios) choose(p *gang.Proof) (impossible int) {
 			} else {
 				s.set.Set(i)
 			}
+			change(i)
 		}
-		p.Choose(s.set)
-		if _, infeasible := p.Infeasible(); infeasible {
-			impossible++
-		}
-	}
-	return impossible
-}
-
-// change is choose anew.
-func (s *scenarios) change(p *gang.Packer, o *vector.Overlay) (impossible int) {
-	o.Rollback(vector.Mark{})
-	for i, row := range s.rows {
-		testkit.Check(o.AddToRow(row, s.amounts[i]))
-		s.set.Set(i)
-	}
-	for _, flips := range s.flips {
-		for _, i := range flips {
-			var err error
-			if s.set.Test(i) {
-				s.set.Clear(i)
-				err = o.SubFromRow(s.rows[i], s.amounts[i])
-			} else {
-				s.set.Set(i)
-				err = o.AddToRow(s.rows[i], s.amounts[i])
-			}
-			if err != nil {
-				panic(err)
-			}
-		}
-		if _, infeasible := p.Infeasible(o.Matrix(), s.requests, nil); infeasible {
+		if infeasible() {
 			impossible++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -76,7 +77,7 @@ func nodesOf(requested, allocatable [][]float64) *vector.Nodes {
 	nodes := vector.NewNodes(wholeNumbers(cols), cols)
 	for i, row := range requested {
 		_, _, err := nodes.Set(strconv.Itoa(i), 1, vector.NodeAmounts{Allocatable: allocatable[i], Requested: row})
-		check(err)
+		testkit.Check(err)
 	}
 	nodes.KeepReciprocals(allColumns(cols)...)
 	return nodes

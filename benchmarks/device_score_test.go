@@ -12,6 +12,7 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -70,10 +71,10 @@ func newDeviceScores(s deviceShape) *deviceScores {
 				Free:  share.Amounts{share.GPUCore: free, share.GPUMemoryRatio: free, share.GPUMemory: memory / 100 * free},
 			})
 		}
-		check(account.Set(k, states))
+		testkit.Check(account.Set(k, states))
 		d.cache = append(d.cache, node)
 	}
-	d.bound = must(share.NewScorer(cfg)).Bind(&account)
+	d.bound = testkit.Must(share.NewScorer(cfg)).Bind(&account)
 	for range variants {
 		ratio := int64(1 + r.IntN(100))
 		need := share.Requirement{
@@ -95,11 +96,11 @@ func gpuResources(percent, memory int64) corev1.ResourceList {
 }
 
 func (d *deviceScores) scoreNodes(k int) {
-	check(d.bound.Score(d.nodes, d.needs[k], nil))
+	testkit.Check(d.bound.Score(d.nodes, d.needs[k], nil))
 }
 
 func (d *deviceScores) scoreDevices(k int) {
-	check(d.bound.ScoreDevices(d.devices, d.needs[k][0].PerInstance, nil))
+	testkit.Check(d.bound.ScoreDevices(d.devices, d.needs[k][0].PerInstance, nil))
 }
 
 func (d *deviceScores) pluginNodes(k int) {
@@ -235,12 +236,8 @@ func BenchmarkDeviceScoreRatio(b *testing.B) {
 						return w
 					}
 					ours, lists := watch(op.batch), watch(op.plugin)
-					for b.Loop() {
-						ours.Sample()
-						lists.Sample()
-					}
-					check(d.verify())
-					b.ReportMetric(0, "ns/op")
+					alternate(b, ours, lists)
+					testkit.Check(d.verify())
 					b.ReportMetric(ours.Best, "ns/call")
 					b.ReportMetric(lists.Best, "resourcelist-ns/call")
 					b.ReportMetric(lists.Best/ours.Best, "x_resourcelist")

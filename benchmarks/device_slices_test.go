@@ -2,66 +2,40 @@ package benchmarks
 
 import (
 	"fmt"
-	"math"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkInventorySlices reads the ResourceSlices of a cluster, in the order of
-// no list, and names its cards:
+// BenchmarkInventorySlices reads the ResourceSlices of a cluster, in the order of no list,
+// and names its cards. The baseline is the loop that one writes first, with a map for each
+// question. It makes the same rows and cards, in no order, and no problems.
 //
-//	BenchmarkInventorySlices/impl=resvec/nodes=5000/devices=8
-//	BenchmarkInventorySlices/impl=ratio/nodes=5000/devices=8
-//
-// impl=maps is the loop that one writes first, with a map for each question. It
-// returns the same rows and cards, in no order, and no problems. impl=ratio times
-// both in turn, and x_maps is how many times as fast resvec is, by the fastest of
-// each.
+//	ns/node       of FromResourceSlices
+//	maps-ns/node  of the loop
+//	x_maps        how many times as fast FromResourceSlices is
 func BenchmarkInventorySlices(b *testing.B) {
 	const nodes, devices = 5000, 8
 	list := slicesOfCluster(nodes, devices)
-	ours := func() *device.Inventory {
-		return must(device.FromResourceSlices(list, nil, device.SliceOptions{}))
-	}
-	name := fmt.Sprintf("nodes=%d/devices=%d", nodes, devices)
-	b.Run("impl=resvec/"+name, func(b *testing.B) {
-		b.ReportAllocs()
-		var inv *device.Inventory
-		for b.Loop() {
-			inv = ours()
-		}
-		checkSliceMaps(b, inv, readSliceMaps(list))
+	var inv *device.Inventory
+	var maps map[string]*sliceMaps
+	ours := stopwatch.New(1, func(int) {
+		inv = testkit.Must(device.FromResourceSlices(list, nil, device.SliceOptions{}))
 	})
-	b.Run("impl=maps/"+name, func(b *testing.B) {
-		b.ReportAllocs()
-		var maps map[string]*sliceMaps
-		for b.Loop() {
-			maps = readSliceMaps(list)
-		}
-		checkSliceMaps(b, ours(), maps)
-	})
-	b.Run("impl=ratio/"+name, func(b *testing.B) {
-		best := [2]float64{math.Inf(1), math.Inf(1)}
-		for b.Loop() {
-			for i, read := range []func(){func() { ours() }, func() { readSliceMaps(list) }} {
-				runtime.GC() // each pays for its own garbage only
-				start := time.Now()
-				read()
-				best[i] = min(best[i], float64(time.Since(start)))
-			}
-		}
-		b.ReportMetric(0, "ns/op") // of both together, which means nothing
-		b.ReportMetric(best[0]/nodes, "ns/node")
-		b.ReportMetric(best[1]/nodes, "maps-ns/node")
-		b.ReportMetric(best[1]/best[0], "x_maps")
+	loop := stopwatch.New(1, func(int) { maps = readSliceMaps(list) })
+	b.Run(fmt.Sprintf("nodes=%d/devices=%d", nodes, devices), func(b *testing.B) {
+		alternate(b, ours, loop)
+		checkSliceMaps(b, inv, maps)
+		b.ReportMetric(ours.Best/nodes, "ns/node")
+		b.ReportMetric(loop.Best/nodes, "maps-ns/node")
+		b.ReportMetric(loop.Best/ours.Best, "x_maps")
 	})
 }
 

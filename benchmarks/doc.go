@@ -40,7 +40,7 @@
 // does that the scorer comes from. BenchmarkInventoryLabels compares with a
 // regular expression per label, BenchmarkInventorySlices with maps of the
 // attributes; both loops make the same cards. BenchmarkMIGPlace asks every
-// question there is about two GPUs, and times the worst one by itself.
+// question there is about a GPU, and times the worst one by itself.
 //
 // Timings of different runs are not comparable on a shared machine. The figures
 // of docs/benchmarks.md come from BenchmarkRatio, BenchmarkScoringRatio and

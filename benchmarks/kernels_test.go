@@ -170,16 +170,25 @@ func newNormalizedSum(s shape) *subject {
 }
 
 func newNormalizedSumRows(s shape) *subject {
-	rows, totalRows := amounts(7, s), amounts(8, s)
+	return newSharesOfRows(s, 7, vector.NormalizedSumRows, rowsNormalizedSumRows)
+}
+
+func newDominantResourceRows(s shape) *subject {
+	return newSharesOfRows(s, 23, vector.DominantResourceRows, rowsDominantResourceRows)
+}
+
+// newSharesOfRows has one question only, as newWithin.
+func newSharesOfRows(s shape, seed uint64, kernel func(dst []float64, m, totals *vector.Matrix), rowloop func(dst []float64, nodes []*rowNode)) *subject {
+	rows, totalRows := amounts(seed, s), amounts(seed+1, s)
 	nodes, rowNodes := nodesOf(rows, totalRows), newRowNodes(rows, nil, totalRows)
 	got, want := make([]float64, s.nodes), make([]float64, s.nodes)
 	return &subject{
 		results:  s.nodes,
 		variants: 1,
 		elements: 2 * s.elements(),
-		kernel:   func(int) { vector.NormalizedSumRows(got, nodes.Requested(), nodes.Allocatable()) },
-		rowloop:  func(int) { rowsNormalizedSumRows(want, rowNodes) },
-		check:    func() error { return same("NormalizedSumRows", s.nodes, at(got), at(want)) },
+		kernel:   func(int) { kernel(got, nodes.Requested(), nodes.Allocatable()) },
+		rowloop:  func(int) { rowloop(want, rowNodes) },
+		check:    func() error { return same("the kernel", s.nodes, at(got), at(want)) },
 	}
 }
 
@@ -261,21 +270,6 @@ func newFailingColumns(s shape) *subject {
 func newRejections(s shape) *subject {
 	got := make([]int, s.cols)
 	return asked(s, 22, refused(s), s.cols, at(got), func(m *vector.Matrix, question vector.ResourceVector) { vector.Rejections(got, m, question, nil) }, rowsRejections)
-}
-
-// newDominantResourceRows has one question only, as newWithin.
-func newDominantResourceRows(s shape) *subject {
-	rows, totalRows := amounts(23, s), amounts(24, s)
-	nodes, rowNodes := nodesOf(rows, totalRows), newRowNodes(rows, nil, totalRows)
-	got, want := make([]float64, s.nodes), make([]float64, s.nodes)
-	return &subject{
-		results:  s.nodes,
-		variants: 1,
-		elements: 2 * s.elements(),
-		kernel:   func(int) { vector.DominantResourceRows(got, nodes.Requested(), nodes.Allocatable()) },
-		rowloop:  func(int) { rowsDominantResourceRows(want, rowNodes) },
-		check:    func() error { return same("DominantResourceRows", s.nodes, at(got), at(want)) },
-	}
 }
 
 func newSumCopies(s shape) *subject {

@@ -31,7 +31,7 @@ func BenchmarkNodes(b *testing.B) {
 		generation := int64(0)
 		set := func(i int) (changed bool) {
 			_, changed, err := nodes.Set(names[i], generation, vector.NodeAmounts{Allocatable: rows[i], Requested: pods[generation%2]})
-			check(err)
+			testkit.Check(err)
 			return changed
 		}
 		setAll := func() {
@@ -69,8 +69,8 @@ func BenchmarkNodes(b *testing.B) {
 			b.ReportAllocs()
 			pod := vector.PodAmounts{Requested: pods[0]}
 			for i := 0; b.Loop(); i = (i + 7) % n {
-				check(nodes.Assume(i, pod))
-				check(nodes.Forget(i, pod))
+				testkit.Check(nodes.Assume(i, pod))
+				testkit.Check(nodes.Forget(i, pod))
 			}
 		})
 
@@ -81,7 +81,7 @@ func BenchmarkNodes(b *testing.B) {
 			{"snapshot-rows", func(copied *vector.Nodes) { nodes.Snapshot(copied) }},
 			{"snapshot-names", func(copied *vector.Nodes) {
 				_, _, err := nodes.Set("extra", 1, vector.NodeAmounts{Allocatable: rows[0]})
-				check(err)
+				testkit.Check(err)
 				nodes.Delete("extra")
 				nodes.Snapshot(copied)
 			}},

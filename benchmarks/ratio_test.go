@@ -69,14 +69,8 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 		}
 	}
 
-	for b.Loop() {
-		for _, w := range all {
-			w.Sample()
-		}
-	}
+	alternate(b, all...)
 	testkit.Check(s.verify())
-
-	b.ReportMetric(0, "ns/op") // of all together, which means nothing
 	b.ReportMetric(ours.Best, "ns/call")
 	b.ReportMetric(ours.Best/float64(s.results), "ns/node")
 	b.ReportMetric(rowloop.Best/float64(s.results), "rowloop-ns/node")
@@ -92,6 +86,16 @@ func ratio(b *testing.B, s *subject, impl kernel.Impl) {
 		b.ReportMetric(roof/float64(s.results), "roof-ns/node")
 		b.ReportMetric(roof/ours.Best, "of_roof")
 	}
+}
+
+// alternate samples all in turn, in every iteration.
+func alternate(b *testing.B, all ...*stopwatch.Stopwatch) {
+	for b.Loop() {
+		for _, w := range all {
+			w.Sample()
+		}
+	}
+	b.ReportMetric(0, "ns/op") // of all together, which means nothing
 }
 
 // reportAllocs reports the bytes and allocations of a call: the mean over all variants,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/benchmarks/internal/stopwatch"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
@@ -41,12 +42,7 @@ func BenchmarkReasonsRatio(b *testing.B) {
 				counts := stopwatch.New(1, func(int) { s.count() })
 				texts := stopwatch.New(1, func(int) { s.texts() })
 				rowloop := stopwatch.New(1, func(int) { s.rowTexts() })
-				for b.Loop() {
-					counts.Sample()
-					texts.Sample()
-					rowloop.Sample()
-				}
-				b.ReportMetric(0, "ns/op") // of all together, which means nothing
+				alternate(b, counts, texts, rowloop)
 				b.ReportMetric(texts.Best, "ns/call")
 				b.ReportMetric(counts.Best, "counts-ns/call")
 				b.ReportMetric(rowloop.Best, "rowloop-ns/call")
@@ -75,7 +71,7 @@ type reasons struct {
 func newReasons(nodes, racks int) *reasons {
 	r := random(uint64(nodes))
 	s := &reasons{
-		m:       must(vectormap.New([]string{"example.com/a", "example.com/b", "example.com/c", "nvidia.com/gpu", "ephemeral-storage"})),
+		m:       testkit.Must(vectormap.New([]string{"example.com/a", "example.com/b", "example.com/c", "nvidia.com/gpu", "ephemeral-storage"})),
 		request: make(vector.ResourceVector, packCols),
 		place:   make(map[string]int),
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
@@ -85,7 +86,7 @@ type runningPod struct {
 
 // streamMap returns the map of the trace: GPUs in thousandths.
 func streamMap() *vectormap.ResourceVectorMap {
-	return must(vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu")))
+	return testkit.Must(vectormap.New([]string{"nvidia.com/gpu"}, vectormap.Milli("nvidia.com/gpu")))
 }
 
 // newStream returns the cluster of the trace, some times over, with nothing on
@@ -102,7 +103,7 @@ func newStream(scorer string, scale int) *stream {
 		for range n.count * scale {
 			_, _, err := s.nodes.Set(fmt.Sprint(s.nodes.Len()), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{
 				vectormap.CPU: n.cpu, vectormap.Memory: n.memory, vectormap.GPU: 1000 * float64(n.gpus), vectormap.Pods: 1000}})
-			check(err)
+			testkit.Check(err)
 			gpus = append(gpus, gpu.Node{Model: n.models[0], Left: left})
 		}
 	}
@@ -133,7 +134,7 @@ func newStream(scorer string, scale int) *stream {
 
 // useStrategy decides by GPUs packed, cpu spread and GPUs spared.
 func (s *stream) useStrategy() {
-	strategy := must(scoring.CompileStrategy(scoring.StrategyConfig{
+	strategy := testkit.Must(scoring.CompileStrategy(scoring.StrategyConfig{
 		Fit: scoring.StrategyFitConfig{Resources: map[string]scoring.FitRule{
 			"nvidia.com/gpu": {Type: scoring.MostAllocated, Weight: 2},
 			"cpu":            {Type: scoring.LeastAllocated, Weight: 1},
@@ -151,9 +152,9 @@ func (s *stream) useKube() {
 		for _, name := range []string{"cpu", "memory", "nvidia.com/gpu"} {
 			config.Resources = append(config.Resources, scoring.KubeResource{Name: name, Weight: 1})
 		}
-		terms = append(terms, scoring.Term{Scorer: must(scoring.CompileKube(config, streamMap())), Weight: 1})
+		terms = append(terms, scoring.Term{Scorer: testkit.Must(scoring.CompileKube(config, streamMap())), Weight: 1})
 	}
-	s.use(must(scoring.Combine(terms)))
+	s.use(testkit.Must(scoring.Combine(terms)))
 }
 
 // use decides by a scorer of nodes.
@@ -171,7 +172,7 @@ func (s *stream) use(scorer scoring.Scorer) {
 
 // useFGD decides by fragmentation, with the devices that FGD takes.
 func (s *stream) useFGD() {
-	fgd := must(gpu.CompileFGD(gpu.FGDConfig{Typical: typicalPods()}, streamMap()))
+	fgd := testkit.Must(gpu.CompileFGD(gpu.FGDConfig{Typical: typicalPods()}, streamMap()))
 	cached, full := gpu.Bind(fgd, s.nodes, s.gpus), gpu.Bind(fgd, s.nodes, s.gpus)
 	full.LimitCache(0)
 	s.devices = func(row int, p *podShape, buf []int32) []int32 { return full.ChooseDevices(buf, &p.gpu, row) }
@@ -225,9 +226,9 @@ func (s *stream) place(shape int32, row int) {
 	pod.shape, pod.row = shape, int32(row)
 	if s.devices != nil && p.gpu.Count > 0 {
 		pod.devices = s.devices(row, p, pod.devices)
-		check(s.gpus.Place(row, &p.gpu, pod.devices))
+		testkit.Check(s.gpus.Place(row, &p.gpu, pod.devices))
 	}
-	check(s.nodes.Assume(row, vector.PodAmounts{Requested: p.request}))
+	testkit.Check(s.nodes.Assume(row, vector.PodAmounts{Requested: p.request}))
 }
 
 // remove takes a pod away; the last one gets its place, and it the last one's,
@@ -238,8 +239,8 @@ func (s *stream) remove(k int) {
 	pod := &s.running[last]
 	p, row := &s.shapes[pod.shape], int(pod.row)
 	if s.devices != nil && p.gpu.Count > 0 {
-		check(s.gpus.Release(row, &p.gpu, pod.devices))
+		testkit.Check(s.gpus.Release(row, &p.gpu, pod.devices))
 	}
-	check(s.nodes.Forget(row, vector.PodAmounts{Requested: p.request}))
+	testkit.Check(s.nodes.Forget(row, vector.PodAmounts{Requested: p.request}))
 	s.running = s.running[:last]
 }

@@ -86,7 +86,7 @@ func newCluster(seed uint64, s shape, has func(r *rand.Rand, column int) bool) *
 	for i := range allocatable {
 		name := fmt.Sprintf("node-%05d", i)
 		_, _, err := c.nodes.Set(name, 1, vector.NodeAmounts{Allocatable: allocatable[i], Requested: used[i]})
-		check(err)
+		testkit.Check(err)
 	}
 	c.rows = newRowNodes(free, nil, allocatable)
 	for i := range s.nodes {

@@ -3,6 +3,7 @@ package benchmarks
 import (
 	"fmt"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -45,7 +46,7 @@ func decisionOf(s shape) *decisions {
 	d := &decisions{cluster: newCluster(104, s, has)}
 	d.pods, d.rules = d.newPods(allColumns(s.requested)...), newFitRules(d.names, scored...)
 	d.weights = newScarceWeights(d.names)
-	d.strategy = must(scoring.CompileStrategy(scoring.StrategyConfig{Fit: d.rules.config, SRA: &d.weights.config}, d.m))
+	d.strategy = testkit.Must(scoring.CompileStrategy(scoring.StrategyConfig{Fit: d.rules.config, SRA: &d.weights.config}, d.m))
 	d.plugin = &volcanoPlugin{
 		weight: pluginWeight, resources: d.rules.volcano,
 		sraWeight: pluginWeight, sraTotal: d.weights.total, scarce: d.weights.volcano,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
 )
@@ -23,7 +24,7 @@ func typicalPods() *gpu.Typical {
 		trace = append(trace, gpu.TypicalPod{
 			CPU: p.cpu, Count: p.gpus, Milli: p.milli, Models: p.models, Pods: int64(p.count)})
 	}
-	return must(gpu.TypicalPods(trace, coverage))
+	return testkit.Must(gpu.TypicalPods(trace, coverage))
 }
 
 // newFragmentation scores nodes by FGD for pods of the trace. A third of the
@@ -32,12 +33,12 @@ func typicalPods() *gpu.Typical {
 func newFragmentation(s shape) *subject {
 	r := random(105)
 	typical := typicalPods()
-	fgd := must(gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, streamMap()))
+	fgd := testkit.Must(gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, streamMap()))
 	cpuLeft, nodes := fragNodes(r, s)
 	cluster := streamMap().NewNodes()
 	for i, cpu := range cpuLeft {
 		_, _, err := cluster.Set(fmt.Sprint(i), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{cpu}})
-		check(err)
+		testkit.Check(err)
 	}
 	bound := gpu.Bind(fgd, cluster, gpu.NewState(nodes))
 	bound.LimitCache(0)
@@ -57,7 +58,7 @@ func newFragmentation(s shape) *subject {
 		variants: 1,
 		kernel: func(int) {
 			for k := range requests {
-				check(bound.Score(got[k], &requests[k], nil))
+				testkit.Check(bound.Score(got[k], &requests[k], nil))
 			}
 		},
 		rowloop: func(int) {

@@ -1,8 +1,7 @@
 package benchmarks
 
 import (
-	"errors"
-
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 )
 
@@ -16,29 +15,19 @@ func newLoad(s shape) *subject {
 		weights[j] = float64(1 + j%3)
 		config.Weights[string(name)] = weights[j]
 	}
-	load := scoring.Bind(must(scoring.CompileLoad(config, c.m)), c.nodes)
-	got, want, structGot := make([]float64, s.nodes), make([]float64, s.nodes), make([]float64, s.nodes)
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: 2 * s.elements(),
-		kernel:   func(k int) { check(load.Score(got, pods.amounts(k), nil)) },
-		rowloop: func(k int) {
+	load := scoring.Bind(testkit.Must(scoring.CompileLoad(config, c.m)), c.nodes)
+	return scored(s, 2*s.elements(),
+		func(dst []float64, k int) { testkit.Check(load.Score(dst, pods.amounts(k), nil)) },
+		func(dst []float64, k int) {
 			for i, n := range c.rows {
-				want[i] = rowLoad(n, pods.requests[k], weights)
+				dst[i] = rowLoad(n, pods.requests[k], weights)
 			}
 		},
-		structmap: func(k int) {
+		func(dst []float64, k int) {
 			for i, n := range c.volcano {
-				structGot[i] = n.load(pods.volcano[k].request, c.names, weights)
+				dst[i] = n.load(pods.volcano[k].request, c.names, weights)
 			}
-		},
-		check: func() error {
-			return errors.Join(
-				same("Load", s.nodes, at(got), at(want)),
-				same("structmap", s.nodes, at(structGot), at(want)))
-		},
-	}
+		})
 }
 
 // rowLoad scores one node.
@@ -78,29 +67,19 @@ func emptiness(sum, weights float64) float64 {
 func newDRF(s shape) *subject {
 	c := newCluster(107, s, mixed)
 	jobs := c.newPods(allColumns(s.cols)...)
-	drf := scoring.Bind(must(scoring.CompileDRF(scoring.DRFConfig{}, c.m)), c.nodes)
-	got, want, structGot := make([]float64, s.nodes), make([]float64, s.nodes), make([]float64, s.nodes)
-	return &subject{
-		results:  s.nodes,
-		variants: variants,
-		elements: 2 * s.elements(),
-		kernel:   func(k int) { check(drf.Score(got, jobs.amounts(k), nil)) },
-		rowloop: func(k int) {
+	drf := scoring.Bind(testkit.Must(scoring.CompileDRF(scoring.DRFConfig{}, c.m)), c.nodes)
+	return scored(s, 2*s.elements(),
+		func(dst []float64, k int) { testkit.Check(drf.Score(dst, jobs.amounts(k), nil)) },
+		func(dst []float64, k int) {
 			for i, n := range c.rows {
-				want[i] = rowShare(n, jobs.requests[k])
+				dst[i] = rowShare(n, jobs.requests[k])
 			}
 		},
-		structmap: func(k int) {
+		func(dst []float64, k int) {
 			for i, n := range c.volcano {
-				structGot[i] = n.share(jobs.volcano[k].request, c.names)
+				dst[i] = n.share(jobs.volcano[k].request, c.names)
 			}
-		},
-		check: func() error {
-			return errors.Join(
-				same("DRF", s.nodes, at(got), at(want)),
-				same("structmap", s.nodes, at(structGot), at(want)))
-		},
-	}
+		})
 }
 
 // rowShare returns the dominant share of one queue.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -79,37 +80,33 @@ func newFitRules(names []resourceName, columns ...int) *fitRules {
 	return f
 }
 
-// must returns a compiled scorer.
-func must[T any](scorer T, err error) T {
-	check(err)
-	return scorer
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
+// scored is a scorer whose forms write a score for each node.
+func scored[T float64 | int64](s shape, elements int, kernel, rowloop, structmap func(dst []T, k int)) *subject {
+	got, want, structGot := make([]T, s.nodes), make([]T, s.nodes), make([]T, s.nodes)
+	return &subject{
+		results:   s.nodes,
+		variants:  variants,
+		elements:  elements,
+		kernel:    func(k int) { kernel(got, k) },
+		rowloop:   func(k int) { rowloop(want, k) },
+		structmap: func(k int) { structmap(structGot, k) },
+		check: func() error {
+			return errors.Join(
+				same("the kernel", s.nodes, at(got), at(want)),
+				same("structmap", s.nodes, at(structGot), at(want)))
+		},
 	}
 }
 
 func newStrategyFit(s shape) *subject {
 	c := newCluster(100, s, everything)
 	pods, rules := c.newPods(allColumns(s.cols)...), newFitRules(c.names, allColumns(s.cols)...)
-	fit := scoring.Bind(must(scoring.CompileStrategyFit(rules.config, c.m)), c.nodes)
+	fit := scoring.Bind(testkit.Must(scoring.CompileStrategyFit(rules.config, c.m)), c.nodes)
 	plugin := &volcanoPlugin{weight: pluginWeight, resources: rules.volcano}
-	got, want, structGot := make([]float64, s.nodes), make([]float64, s.nodes), make([]float64, s.nodes)
-	return &subject{
-		results:   s.nodes,
-		variants:  variants,
-		elements:  2 * s.elements(),
-		kernel:    func(k int) { check(fit.Score(got, pods.amounts(k), nil)) },
-		rowloop:   func(k int) { rowsStrategyFit(want, c.rows, pods.requests[k], rules.rows, pluginWeight) },
-		structmap: func(k int) { plugin.fitAll(structGot, pods.volcano[k], c.volcano) },
-		check: func() error {
-			return errors.Join(
-				same("StrategyFit", s.nodes, at(got), at(want)),
-				same("structmap", s.nodes, at(structGot), at(want)))
-		},
-	}
+	return scored(s, 2*s.elements(),
+		func(dst []float64, k int) { testkit.Check(fit.Score(dst, pods.amounts(k), nil)) },
+		func(dst []float64, k int) { rowsStrategyFit(dst, c.rows, pods.requests[k], rules.rows, pluginWeight) },
+		func(dst []float64, k int) { plugin.fitAll(dst, pods.volcano[k], c.volcano) })
 }
 
 // scarceWeights are the weights of the columns that are scarce, GPUs and what
@@ -144,23 +141,13 @@ func newScarceWeights(names []resourceName) *scarceWeights {
 func newSRA(s shape) *subject {
 	c := newCluster(101, s, mixed)
 	pods, weights := c.newPods(vectormap.CPU, vectormap.Memory, vectormap.GPU, vectormap.Pods), newScarceWeights(c.names)
-	scorer := scoring.Bind(must(scoring.CompileSRA(weights.config, c.m)), c.nodes)
+	scorer := scoring.Bind(testkit.Must(scoring.CompileSRA(weights.config, c.m)), c.nodes)
 	plugin := &volcanoPlugin{sraWeight: pluginWeight, sraTotal: weights.total, scarce: weights.volcano}
 	prepareSRA(c, weights, plugin)
-	got, want, structGot := make([]float64, s.nodes), make([]float64, s.nodes), make([]float64, s.nodes)
-	return &subject{
-		results:   s.nodes,
-		variants:  variants,
-		elements:  s.elements(),
-		kernel:    func(k int) { check(scorer.Score(got, pods.amounts(k), nil)) },
-		rowloop:   func(k int) { rowsSRA(want, c.rows, pods.requests[k]) },
-		structmap: func(k int) { plugin.sraAll(structGot, pods.volcano[k], c.volcano) },
-		check: func() error {
-			return errors.Join(
-				same("SRA", s.nodes, at(got), at(want)),
-				same("structmap", s.nodes, at(structGot), at(want)))
-		},
-	}
+	return scored(s, s.elements(),
+		func(dst []float64, k int) { testkit.Check(scorer.Score(dst, pods.amounts(k), nil)) },
+		func(dst []float64, k int) { rowsSRA(dst, c.rows, pods.requests[k]) },
+		func(dst []float64, k int) { plugin.sraAll(dst, pods.volcano[k], c.volcano) })
 }
 
 // newProportional reserves cpu and memory for idle GPUs and, where there are
@@ -181,14 +168,14 @@ func newProportional(s shape) *subject {
 			reserves = append(reserves, rowReserve{j, cores * 1000, gigabytes * 1e9})
 		}
 	}
-	filter := must(scoring.CompileProportional(config, c.m))
+	filter := testkit.Must(scoring.CompileProportional(config, c.m))
 	var got vector.Mask
 	want, structGot := make([]bool, s.nodes), make([]bool, s.nodes)
 	return &subject{
 		results:  s.nodes,
 		variants: variants,
 		elements: 2 * shape{s.nodes, s.cols, 2 + len(reserves)}.elements(),
-		kernel:   func(k int) { check(filter.Filter(&got, c.nodes, pods.requests[k], nil)) },
+		kernel:   func(k int) { testkit.Check(filter.Filter(&got, c.nodes, pods.requests[k], nil)) },
 		rowloop:  func(k int) { rowsProportional(want, c.rows, pods.requests[k], reserves) },
 		structmap: func(k int) {
 			plugin.proportionalAll(structGot, pods.volcano[k], c.volcano)
@@ -208,22 +195,12 @@ func kubeSubject(kind scoring.ScoringType) func(shape) *subject {
 		pods := c.newPods(allColumns(s.cols)...)
 		config, entries, rowEntries := kubeRules(kind, c.names)
 		plugin := newKubePlugin(entries, kubeShape)
-		scorer := scoring.Bind(must(scoring.CompileKube(config, c.m)), c.nodes)
-		got, want, structGot := make([]int64, s.nodes), make([]int64, s.nodes), make([]int64, s.nodes)
+		scorer := scoring.Bind(testkit.Must(scoring.CompileKube(config, c.m)), c.nodes)
 		rows, node := kubeLoops(kind)
-		return &subject{
-			results:   s.nodes,
-			variants:  variants,
-			elements:  2 * shape{s.nodes, s.cols, len(entries)}.elements(),
-			kernel:    func(k int) { check(scorer.ScorePercent(got, pods.amounts(k), nil)) },
-			rowloop:   func(k int) { rows(want, c.ints, pods.ints[k], rowEntries) },
-			structmap: func(k int) { plugin.all(structGot, node, pods.kube[k], c.kube) },
-			check: func() error {
-				return errors.Join(
-					same(string(kind), s.nodes, at(got), at(want)),
-					same("structmap", s.nodes, at(structGot), at(want)))
-			},
-		}
+		return scored(s, 2*shape{s.nodes, s.cols, len(entries)}.elements(),
+			func(dst []int64, k int) { testkit.Check(scorer.ScorePercent(dst, pods.amounts(k), nil)) },
+			func(dst []int64, k int) { rows(dst, c.ints, pods.ints[k], rowEntries) },
+			func(dst []int64, k int) { plugin.all(dst, node, pods.kube[k], c.kube) })
 	}
 }
 

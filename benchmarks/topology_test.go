@@ -61,11 +61,7 @@ func BenchmarkTopologyRatio(b *testing.B) {
 					copies := make([]int64, nodes)
 					ours := stopwatch.New(1, func(int) { place() })
 					count := stopwatch.New(1, func(int) { vector.Copies(copies, c.free, c.request) })
-					for b.Loop() {
-						ours.Sample()
-						count.Sample()
-					}
-					b.ReportMetric(0, "ns/op") // of both together, which means nothing
+					alternate(b, ours, count)
 					b.ReportMetric(ours.Best/float64(nodes), "ns/node")
 					b.ReportMetric(count.Best/float64(nodes), "copies-ns/node")
 					b.ReportMetric(ours.Best/count.Best, "of_copies")
@@ -102,11 +98,7 @@ func BenchmarkTopologyRefused(b *testing.B) {
 			}
 			placed := stopwatch.New(1, func(int) { ask(work.request.Count) })
 			refused := stopwatch.New(1, func(int) { ask(8 * nodes * 8) })
-			for b.Loop() {
-				placed.Sample()
-				refused.Sample()
-			}
-			b.ReportMetric(0, "ns/op") // of both together, which means nothing
+			alternate(b, placed, refused)
 			b.ReportMetric(refused.Best/gangs, "ns/gang")
 			b.ReportMetric(refused.Best/placed.Best, "of_placed")
 		})

@@ -82,10 +82,10 @@ func newTransformation(s transformShape) *transformation {
 	for _, input := range inputs {
 		names = append(names, string(input))
 	}
-	t.in = must(vectormap.New(names, vectormap.NoFold()))
-	compiled := must(transform.Compile(t.config, transform.Options{}))
-	t.out = must(compiled.OutMap(t.in))
-	t.linear = must(compiled.Bind(t.in, t.out, transform.BindOptions{}))
+	t.in = testkit.Must(vectormap.New(names, vectormap.NoFold()))
+	compiled := testkit.Must(transform.Compile(t.config, transform.Options{}))
+	t.out = testkit.Must(compiled.OutMap(t.in))
+	t.linear = testkit.Must(compiled.Bind(t.in, t.out, transform.BindOptions{}))
 	if entries := compiled.NNZ(); entries != s.entries || !t.linear.Exact() {
 		panic(fmt.Sprintf("%d entries, exact %v", entries, t.linear.Exact()))
 	}
@@ -101,7 +101,7 @@ func newTransformation(s transformShape) *transformation {
 			request[inputs[k]] = *resource.NewQuantity(amount, resource.DecimalSI)
 		}
 		t.requests = append(t.requests, request)
-		t.src.SetRow(row, must(t.in.RequestVector(nil, request, nil)))
+		t.src.SetRow(row, testkit.Must(t.in.RequestVector(nil, request, nil)))
 		t.pods[row] = int64(1 + r.IntN(8))
 	}
 	t.scheduler = newQuotaScheduler(t.config, len(t.requests))
@@ -275,14 +275,9 @@ func transformRatio(b *testing.B, t *transformation, impl kernel.Impl, batch, li
 		return w
 	}
 	ours, lists, dense := watch(batch), watch(list), watch((*transformation).multiply)
-	for b.Loop() {
-		for _, w := range []*stopwatch.Stopwatch{ours, lists, dense} {
-			w.Sample()
-		}
-	}
+	alternate(b, ours, lists, dense)
 	testkit.Check(t.verify())
 	n := float64(len(t.requests))
-	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(ours.Best/n, "ns/workload")
 	b.ReportMetric(lists.Best/n, "resourcelist-ns/workload")
 	b.ReportMetric(dense.Best/n, "dense-ns/workload")
