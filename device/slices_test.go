@@ -524,10 +524,7 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 	if err != nil || len(inv.Nodes) > 0 || len(inv.Problems) > 0 {
 		t.Errorf("without drivers: %s, %v", listing(inv), err)
 	}
-	inv, err = device.FromResourceSlices(append(list, list[1]), []device.Driver{amd}, device.SliceOptions{ReportUnlisted: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inv = testkit.Must(device.FromResourceSlices(append(list, list[1]), []device.Driver{amd}, device.SliceOptions{ReportUnlisted: true}))
 	unlisted := []device.Problem{
 		{Code: "unlisted", Key: "dra.net", Detail: "a driver that is not among those to read; slices: 2"},
 		{Code: "unlisted", Key: "gpu.nvidia.com", Detail: "a driver that is not among those to read; slices: 1"},

@@ -60,10 +60,7 @@ func (w *boundWorld) perRow(s scoring.Scorer, scored bool) func(pod vector.PodAm
 			}
 		}
 		for _, row := range selected {
-			x, err := s.Score(request, requested.Row(nil, row), w.read.Allocatable().Row(nil, row))
-			if err != nil {
-				panic(err)
-			}
+			x := testkit.Must(s.Score(request, requested.Row(nil, row), w.read.Allocatable().Row(nil, row)))
 			dst[row] = x
 		}
 		return dst

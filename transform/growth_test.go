@@ -60,9 +60,7 @@ func TestGrowthRules(t *testing.T) {
 		"Tuples": func(t *testing.T, c *Config) func() {
 			return func() {
 				ts := testkit.Must((&Config{Rules: c.Rules}).Tuples())
-				if _, err := FromTuples(ts); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(FromTuples(ts))
 			}
 		},
 		"Bind": func(t *testing.T, c *Config) func() {

@@ -411,9 +411,7 @@ func TestExtendAllocations(t *testing.T) {
 		count := func(columns int) float64 {
 			m := must(t, manyNames(columns), opts(manyNames(columns)...)...)
 			return testing.AllocsPerRun(10, func() {
-				if _, err := m.Extend(names("new.io/new"), opts("new.io/new")...); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(m.Extend(names("new.io/new"), opts("new.io/new")...))
 			})
 		}
 		if few, many := count(10), count(1000); many > few+10 {

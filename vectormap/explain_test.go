@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector/gang"
 )
 
@@ -138,9 +139,7 @@ func TestExplainInfeasible(t *testing.T) {
 		requests.SetRow(row, vec{0, 0, 2})
 	}
 	p := gang.NewPacker(gang.Options{})
-	if err := p.Spread(gang.Spread{Most: 1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(p.Spread(gang.Spread{Most: 1}))
 	found, _ := p.Infeasible(free, requests, nil)
 	if got := m.ExplainInfeasible(found); got != "of 3 pods there is room for 2, as they must be apart" {
 		t.Errorf("%v: %q", found, got)

@@ -335,10 +335,7 @@ func TestTwelveSlots(t *testing.T) {
 // knownGeometries returns all of them, sorted by name.
 func knownGeometries() (list []*mig.Geometry) {
 	for _, name := range []string{"A100-40", "A100-80", "A30-24", "B200-180", "B300-269", "GB200-186", "GH200-144", "H100-80", "H100-94", "H100-96", "H20-96", "H200-141", "RTX-PRO-6000-96"} {
-		g, err := mig.GeometryNamed(name)
-		if err != nil {
-			panic(err)
-		}
+		g := testkit.Must(mig.GeometryNamed(name))
 		list = append(list, g)
 	}
 	return list

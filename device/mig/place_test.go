@@ -46,9 +46,7 @@ func parseWant(t testing.TB, text string) []device.Profile {
 		n := 1
 		if before, after, ok := strings.Cut(name, "*"); ok {
 			name = after
-			if _, err := fmt.Sscan(before, &n); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(fmt.Sscan(before, &n))
 		}
 		want = append(want, slices.Repeat([]device.Profile{parse(t, name)}, n)...)
 	}
@@ -63,9 +61,7 @@ func parseUsed(t testing.TB, text string) []mig.Placed {
 		name, at, _ := strings.Cut(item, "@")
 		start := int8(-1)
 		if at != "?" {
-			if _, err := fmt.Sscan(at, &start); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(fmt.Sscan(at, &start))
 		}
 		used = append(used, mig.Placed{Profile: parse(t, name), Start: start})
 	}

@@ -45,10 +45,7 @@ func (g *goldenAllocation) fits(d *share.State) bool {
 }
 
 func (g *goldenAllocation) score(s *share.Scorer, d *share.State) int64 {
-	score, err := s.ScoreDevice(g.req.PerInstance, d.Total, d.Free)
-	if err != nil {
-		panic(err)
-	}
+	score := testkit.Must(s.ScoreDevice(g.req.PerInstance, d.Total, d.Free))
 	return score
 }
 

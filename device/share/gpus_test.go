@@ -286,19 +286,11 @@ func (s *gpuStory) check(t *testing.T, a *share.Account) {
 type float64Slice = []float64
 
 var storyScorers = func() (list []*gpu.Scorer) {
-	m, err := vectormap.New(nil)
-	if err != nil {
-		panic(err)
-	}
-	typical, err := gpu.TypicalPods([]gpu.TypicalPod{{CPU: 4000, Count: 1, Milli: 500, Pods: 3}, {Count: 1, Milli: 1000, Pods: 2}}, 1)
-	if err != nil {
-		panic(err)
-	}
+	m := testkit.Must(vectormap.New(nil))
+	typical := testkit.Must(gpu.TypicalPods([]gpu.TypicalPod{{CPU: 4000, Count: 1, Milli: 500, Pods: 3}, {Count: 1, Milli: 1000, Pods: 2}}, 1))
 	fgd, err1 := gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m)
 	clustering, err2 := gpu.CompileClustering(gpu.ClusteringConfig{}, m)
-	if err := errors.Join(err1, err2); err != nil {
-		panic(err)
-	}
+	testkit.Check(errors.Join(err1, err2))
 	return []*gpu.Scorer{fgd, clustering, gpu.NewPacking(m)}
 }()
 

@@ -51,10 +51,7 @@ func (w *world) state(t testing.TB) *placement.State {
 	if w.m, err = placement.NewMap(w.nodes, append(w.bound[:len(w.bound):len(w.bound)], w.pods...)); err != nil {
 		t.Fatal(err)
 	}
-	terms, err := placement.KubeTerms(w.m, placement.DefaultStrategy(), 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := testkit.Must(placement.KubeTerms(w.m, placement.DefaultStrategy(), 1, 1))
 	s := newState(w.m, terms)
 	for _, node := range w.nodes {
 		testkit.Check(s.AddNode(node))
