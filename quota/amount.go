@@ -7,9 +7,6 @@ import "encoding/json"
 // read.
 type Amount int64
 
-// Unlimited is a limit, or the room, where there is none.
-const Unlimited = 1<<63 - 1
-
 // unlimitedText is Unlimited in JSON.
 const unlimitedText = `"unlimited"`
 

@@ -11,8 +11,6 @@ type Reason string
 // its number in the book and its text.
 
 const (
-	// Of requests.
-
 	ReasonUnknownQueue                 Reason = "UnknownQueue"                 // there is no such queue
 	ReasonQueueNotLeaf                 Reason = "QueueNotLeaf"                 // the queue has children, so it takes no jobs
 	ReasonQueueNotOpen                 Reason = "QueueNotOpen"                 // the queue, or a queue above it, is not open
@@ -22,9 +20,11 @@ const (
 	ReasonInsufficientMemoryQuota      Reason = "InsufficientMemoryQuota"      // too little memory is left
 	ReasonInsufficientScalarQuota      Reason = "InsufficientScalarQuota"      // too few cards are left, or too little of an output
 
-	// Of amounts: what leaves too little room.
+	ReasonNoQuota Reason = "NoQuota" // of amounts: the queue at Level has no quota for the card, or for cpu or memory
+)
 
-	ReasonNoQuota         Reason = "NoQuota"         // the queue at Level has no quota for the card, or for cpu or memory
+// Other reasons of amounts: what leaves too little room.
+const (
 	reasonOverCapacity    Reason = "OverCapacity"    // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
 	reasonPromised        Reason = "Promised"        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
 	reasonFirmElsewhere   Reason = "FirmElsewhere"   // other tasks of the job are on another card already

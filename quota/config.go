@@ -39,8 +39,11 @@ type Keys struct {
 	Deserved, Guarantee string // on a queue, in the place of Quota for these; empty: Quota
 }
 
-// The annotations of Volcano's capacity-card plugin.
+// Unlimited is a limit, or the room, where there is none. The others are the annotations
+// of Volcano's capacity-card plugin.
 const (
+	Unlimited = 1<<63 - 1
+
 	QuotaAnnotation   = "volcano.sh/card.quota"   // JSON object: card to count
 	RequestAnnotation = "volcano.sh/card.request" // JSON object: card or alternatives to count
 	NameAnnotation    = "volcano.sh/card.name"    // card or alternatives, as text

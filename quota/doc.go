@@ -5,7 +5,7 @@
 //
 // # A ledger
 //
-// A [Ledger] is the account. It needs a catalog of what the cluster has, and the queues:
+// A [Ledger] is the account. It needs a catalog of the cluster, and the queues:
 //
 //	cfg := quota.Config{MissingUnlimited: true} // no limit of cpu and memory where a queue has none
 //	ledger, err := quota.New(cfg, catalog, []quota.Queue{{
@@ -35,19 +35,19 @@
 //
 // # What holds
 //
-//   - Amounts are whole: milli-cores, bytes, milli-cards (a card is 1000), units of outputs.
+//   - Amounts are whole, see [Amount]; a card is 1000 milli-cards.
 //   - What a queue uses counts in every queue above it, and each has to have room.
 //   - What is charged stays within the limit, and so do holds and what jobs use of their mins.
 //   - A limit is exceeded only where it was lowered, or where a pod runs already. That is
-//     marked, see [Ledger.Over], and nothing is admitted that would raise it.
-//   - A quota is not the capacity. Whether the cluster has a free card is not looked at.
+//     marked, see [Ledger.Over], and no admission raises it.
+//   - A quota is not the capacity: whether a card is free is not looked at.
 //
 // # What every method keeps to
 //
 //   - A [Ledger] and its requests may be used from several goroutines. Questions change
 //     nothing; changes are all or nothing. The package starts no goroutine and logs nothing.
 //   - Each change has a number, Seq. A method returns that of its change or, if nothing
-//     changed, of the state; an answer has that of the state it was decided on.
+//     changed, of the state.
 //   - An error changes nothing and names what it is about. A bad name that a caller gives is
 //     an [ErrBadName]. What is wrong in an object, such as a pod, is no error: it comes as an
 //     [EntryError], or the request is refused.

@@ -20,9 +20,10 @@ type Event struct {
 // whole.
 type EventKind string
 
-const (
-	EventRefused EventKind = "Refused" // an operation was refused, and nothing changed
+// EventRefused is the kind of a refused operation, which changed nothing.
+const EventRefused EventKind = "Refused"
 
+const (
 	eventReserved   EventKind = "Reserved"
 	eventResized    EventKind = "Resized"
 	eventCommitted  EventKind = "Committed"

@@ -403,8 +403,8 @@ func parseCount(value json.RawMessage) (int64, string) {
 const unlimitedArgument = "cardUnlimitedCpuMemory"
 
 // ParseArguments sets UnlimitedCPUMemory to the bool cardUnlimitedCpuMemory of the
-// arguments of Volcano's capacity-card plugin, false without it. The error, also of another
-// argument, is an Aggregate of a *field.Error per fault; it sets nothing.
+// arguments of Volcano's plugin, false without it. The error, also of another argument, is
+// an Aggregate of a *field.Error per fault.
 func (c *Config) ParseArguments(arguments map[string]any) error {
 	r := document.Report{Sorted: true}
 	root := document.FromGo(arguments, document.Options{}, &r)

@@ -19,15 +19,16 @@ type Task struct {
 	Gated          bool                // it waits outside of scheduling, as with scheduling gates; a job's min is without it
 }
 
-// TaskPhase says where a task stands, by Volcano's names: Pending, without a node; Succeeded
-// or Failed; Releasing, it is being deleted, or Pipelined, it waits for the resources of
-// such a task, both charged with [Config.CountReleasing]. Others, such as Running and Bound,
-// count as TaskAllocated. Empty is what the pod says; without a pod, or a node, Pending.
+// TaskPhase says where a task stands, by Volcano's names. Pending has no node; Succeeded and
+// Failed have ended; Releasing is being deleted, and Pipelined waits for such a task: both
+// are charged with [Config.CountReleasing]. Others, such as Running, count as Allocated.
+// Empty is what the pod says; without a pod, or a node, Pending.
 type TaskPhase string
 
-const (
-	TaskAllocated TaskPhase = "Allocated" // it has a node, and is charged
+// TaskAllocated is the phase of a task that has a node, and is charged.
+const TaskAllocated TaskPhase = "Allocated"
 
+const (
 	phasePending   TaskPhase = "Pending"
 	phaseReleasing TaskPhase = "Releasing"
 	phasePipelined TaskPhase = "Pipelined"
