@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -112,35 +113,25 @@ var rulesByName = map[string]Rules{"kai": KAI, "volcano": Volcano, "kueue": Kueu
 // tree builds the tree of a case, undivided.
 func (c *worked) tree(t testing.TB) *Tree {
 	t.Helper()
-	tree, err := NewTree(vector.Schema{}, len(c.Total), Options{
+	tree := testkit.Must(NewTree(vector.Schema{}, len(c.Total), Options{
 		Rules: rulesByName[c.Rules], ByWeight: c.Rule == "weight", Scale: c.Scale, History: c.K,
 		Multiplier: c.M, Groups: c.Groups,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tree.SetTotal(vector.ResourceVector(c.Total)); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	testkit.Check(tree.SetTotal(vector.ResourceVector(c.Total)))
 	for i, q := range c.Queues {
 		rank := int64(i)
 		if q.Rank != nil {
 			rank = *q.Rank
 		}
-		row, _, err := tree.Set(q.Name, Queue{
+		row := first(tree.Set(q.Name, Queue{
 			Parent: q.Parent, Deserved: vector.ResourceVector(q.D), Guarantee: vector.ResourceVector(q.G),
 			Limit: vector.ResourceVector(q.L), Lending: vector.ResourceVector(q.Lend),
 			Weight: q.W, Priority: q.Prio, Rank: &rank,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if q.A == nil && q.Want == nil {
 			continue
 		}
-		if err := tree.SetUsage(row, Usage{vector.ResourceVector(q.A), vector.ResourceVector(q.N), vector.ResourceVector(q.Want)}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(tree.SetUsage(row, Usage{vector.ResourceVector(q.A), vector.ResourceVector(q.N), vector.ResourceVector(q.Want)}))
 	}
 	for _, q := range c.Queues {
 		if q.U == nil {
@@ -152,9 +143,7 @@ func (c *worked) tree(t testing.TB) *Tree {
 			u = amounts{0}
 			json.Unmarshal(*q.U, &u[0])
 		}
-		if err := tree.SetHistory(row, vector.ResourceVector(u)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(tree.SetHistory(row, vector.ResourceVector(u)))
 	}
 	return tree
 }
@@ -171,9 +160,7 @@ func (c *worked) checkShares(t *testing.T, tree *Tree) {
 
 func TestWorkedCases(t *testing.T) {
 	var cases []worked
-	if err := json.Unmarshal(casesJSON, &cases); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(json.Unmarshal(casesJSON, &cases))
 	for _, c := range cases {
 		t.Run(c.ID, func(t *testing.T) {
 			if c.Kind == "history" && c.Queues == nil {
@@ -203,16 +190,10 @@ func TestWorkedCases(t *testing.T) {
 }
 
 func testDecayCase(t *testing.T, c worked) {
-	var raw struct{ U float64 }
-	_ = raw
 	tree, _ := NewTree(vector.Schema{}, 1, Options{})
 	row, _, _ := tree.Set("q", Queue{})
-	if err := tree.SetUsage(row, Usage{Allocated: vector.ResourceVector{c.A}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := tree.SetHistory(row, vector.ResourceVector{c.U}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(tree.SetUsage(row, Usage{Allocated: vector.ResourceVector{c.A}}))
+	testkit.Check(tree.SetHistory(row, vector.ResourceVector{c.U}))
 	tree.Decay(time.Duration(c.Halves*1e12), 1e12)
 	if got := tree.History(nil, row)[0]; math.Abs(got-c.After) > 1e-12*c.After {
 		t.Errorf("usage is %v, want %v", got, c.After)
@@ -221,9 +202,7 @@ func testDecayCase(t *testing.T, c worked) {
 
 func testOrderCase(t *testing.T, c worked, tree *Tree) {
 	var want []string
-	if err := json.Unmarshal(c.Want, &want); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(json.Unmarshal(c.Want, &want))
 	// A leaf's jobs come one at a time: their list is the order, whatever their priorities.
 	next := func(name string) {
 		if len(c.Jobs[name]) == 0 {
@@ -258,9 +237,7 @@ func testTakingCase(t *testing.T, c worked, tree *Tree) {
 	claim := NewClaim(tree)
 	before := stateOf(tree)
 	_, first, err := claim.Begin(row, Job{Request: vector.ResourceVector(c.Q), Unpreemptible: c.Preemptible != nil && !*c.Preemptible})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(err)
 	if c.Mode != "order" {
 		if first != c.First {
 			t.Errorf("first is %v, want %v", first, c.First)
@@ -304,50 +281,42 @@ func testTakingCase(t *testing.T, c worked, tree *Tree) {
 		}
 		return out
 	}
-	free := vector.ResourceVector(slices.Clone(c.Free))
-	enough := func() bool {
-		for j, q := range c.Q {
-			if free[j] < q {
-				return false
-			}
-		}
-		return true
-	}
-	ok, taken, kept := false, []int{}, []int{}
+	ok, taken, kept := false, []int(nil), []int(nil)
 	if first {
-		for _, v := range claim.Victims(list) {
-			for j, x := range v {
-				free[j] += x
-			}
-			if enough() {
-				ok = true
-				break
-			}
-		}
-		taken = claim.Taken(taken)
-		if ok {
-			_, ok = claim.Keep(func(i int) bool {
-				for j, x := range list[i].Amounts {
-					free[j] -= x
-				}
-				if enough() {
-					return true
-				}
-				for j, x := range list[i].Amounts {
-					free[j] += x
-				}
-				return false
-			})
-		} else {
-			claim.Drop()
-		}
-		if ok {
-			kept = claim.Taken(kept)
-		}
+		taken, kept, _, ok = makeRoom(claim, vector.ResourceVector(c.Q), vector.ResourceVector(c.Free), list)
 	}
 	if ok != c.OK || !slices.Equal(named(taken), c.Taken) || !slices.Equal(named(kept), c.Kept) {
 		t.Errorf("got %v, %v, %v; want %v, %v, %v", named(taken), named(kept), ok, c.Taken, c.Kept, c.OK)
 	}
+}
+
+// makeRoom lets a claim that has begun take victims, the worst queue's first, until what is asked
+// for fits into what is free, and gives back those that it fits without. Without room it drops
+// the claim, and keeps none. room is what is free then.
+func makeRoom(claim *Claim, asks, free vector.ResourceVector, list []Victim) (taken, kept []int, room vector.ResourceVector, ok bool) {
+	room = slices.Clone(free)
+	for _, v := range claim.Victims(list) {
+		room.Add(v)
+		if ok = asks.FitsIn(room); ok {
+			break
+		}
+	}
+	taken = claim.Taken(nil)
+	if !ok {
+		claim.Drop()
+		return taken, nil, free, false
+	}
+	if _, ok = claim.Keep(func(i int) bool {
+		room.Sub(list[i].Amounts)
+		if asks.FitsIn(room) {
+			return true
+		}
+		room.Add(list[i].Amounts)
+		return false
+	}); !ok {
+		return taken, nil, free, false
+	}
+	return taken, claim.Taken(nil), room, true
 }
 
 // state is all that a rollback restores.

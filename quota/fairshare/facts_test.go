@@ -94,37 +94,31 @@ func TestSharesAndWhatBoundsThem(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	gpu := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu"}})
 	second := func(x float64) vector.ResourceVector { return vector.ResourceVector{0, x} }
+	set := func(name string, q Queue) func(*Tree) error {
+		return func(tree *Tree) error { _, _, err := tree.Set(name, q); return err }
+	}
 	for _, test := range []struct {
 		name string
 		try  func(tree *Tree) error
 		want []string
 	}{
-		{"NaN", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Deserved: second(math.NaN())}); return err }, []string{"queue q", "deserved", "gpu", "NaN"}},
-		{"negative", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Limit: second(-1)}); return err }, []string{"queue q", "limit", "gpu", "-1"}},
-		{"2^53", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Lending: second(1 << 53)}); return err }, []string{"queue q", "lending", "gpu", "9007199254740992"}},
-		{"fraction", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Guarantee: second(0.5)}); return err }, []string{"queue q", "guarantee", "gpu", "0.5"}},
-		{"deserved above limit", func(tree *Tree) error {
-			_, _, err := tree.Set("q", Queue{Deserved: second(3), Limit: second(2)})
-			return err
-		}, []string{"queue q", "deserved", "gpu", "3", "2"}},
-		{"guarantee above limit", func(tree *Tree) error {
-			_, _, err := tree.Set("q", Queue{Guarantee: second(3), Limit: second(2)})
-			return err
-		}, []string{"queue q", "guarantee", "gpu", "3"}},
-		{"infinite guarantee", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Guarantee: second(inf)}); return err }, []string{"queue q", "guarantee", "gpu"}},
-		{"weight", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Weight: []float64{1, 0.0005}}); return err }, []string{"queue q", "weight", "gpu", "0.0005"}},
-		{"negative weight", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Weight: []float64{1, -1}}); return err }, []string{"queue q", "weight", "gpu", "-1"}},
-		{"large weight", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Weight: []float64{1, 1e6 + 1}}); return err }, []string{"queue q", "weight", "gpu", "1000001"}},
-		{"sum of guarantees", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Guarantee: second(1 << 52)}); return err }, []string{"queue q", "guarantee", "gpu"}},
-		{"unknown parent", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Parent: "z"}); return err }, []string{"queue q", "parent z"}},
-		{"itself", func(tree *Tree) error { _, _, err := tree.Set("p", Queue{Parent: "p"}); return err }, []string{"queue p", "parent p"}},
-		{"cycle", func(tree *Tree) error { _, _, err := tree.Set("p", Queue{Parent: "leaf"}); return err }, []string{"queue p", "parent leaf"}},
-		{"parent with something", func(tree *Tree) error { _, _, err := tree.Set("q", Queue{Parent: "full"}); return err }, []string{"queue q", "parent full"}},
-		{"limit of an only child", func(tree *Tree) error {
-			_, _, err := tree.Set("large", Queue{Parent: "large parent"})
-			return err
-		}, []string{"queue", "wanted", "gpu"}},
-		{"no name", func(tree *Tree) error { _, _, err := tree.Set("", Queue{}); return err }, []string{"without a name"}},
+		{"NaN", set("q", Queue{Deserved: second(math.NaN())}), []string{"queue q", "deserved", "gpu", "NaN"}},
+		{"negative", set("q", Queue{Limit: second(-1)}), []string{"queue q", "limit", "gpu", "-1"}},
+		{"2^53", set("q", Queue{Lending: second(1 << 53)}), []string{"queue q", "lending", "gpu", "9007199254740992"}},
+		{"fraction", set("q", Queue{Guarantee: second(0.5)}), []string{"queue q", "guarantee", "gpu", "0.5"}},
+		{"deserved above limit", set("q", Queue{Deserved: second(3), Limit: second(2)}), []string{"queue q", "deserved", "gpu", "3", "2"}},
+		{"guarantee above limit", set("q", Queue{Guarantee: second(3), Limit: second(2)}), []string{"queue q", "guarantee", "gpu", "3"}},
+		{"infinite guarantee", set("q", Queue{Guarantee: second(inf)}), []string{"queue q", "guarantee", "gpu"}},
+		{"weight", set("q", Queue{Weight: []float64{1, 0.0005}}), []string{"queue q", "weight", "gpu", "0.0005"}},
+		{"negative weight", set("q", Queue{Weight: []float64{1, -1}}), []string{"queue q", "weight", "gpu", "-1"}},
+		{"large weight", set("q", Queue{Weight: []float64{1, 1e6 + 1}}), []string{"queue q", "weight", "gpu", "1000001"}},
+		{"sum of guarantees", set("q", Queue{Guarantee: second(1 << 52)}), []string{"queue q", "guarantee", "gpu"}},
+		{"unknown parent", set("q", Queue{Parent: "z"}), []string{"queue q", "parent z"}},
+		{"itself", set("p", Queue{Parent: "p"}), []string{"queue p", "parent p"}},
+		{"cycle", set("p", Queue{Parent: "leaf"}), []string{"queue p", "parent leaf"}},
+		{"parent with something", set("q", Queue{Parent: "full"}), []string{"queue q", "parent full"}},
+		{"limit of an only child", set("large", Queue{Parent: "large parent"}), []string{"queue", "wanted", "gpu"}},
+		{"no name", set("", Queue{}), []string{"without a name"}},
 		{"delete a parent", func(tree *Tree) error { _, err := tree.Delete("p"); return err }, []string{"queue p"}},
 		{"total", func(tree *Tree) error { return tree.SetTotal(second(inf)) }, []string{"total", "gpu", "+Inf"}},
 		{"usage of a parent", func(tree *Tree) error { return tree.SetUsage(1, Usage{}) }, []string{"queue p", "leaf"}},
@@ -138,10 +132,7 @@ func TestBadInput(t *testing.T) {
 		{"job", func(tree *Tree) error { _, err := tree.Wait(3, Job{Request: second(0.25)}); return err }, []string{"queue full", "request", "gpu", "0.25"}},
 		{"history", func(tree *Tree) error { return tree.SetHistory(2, second(math.NaN())) }, []string{"queue leaf", "history", "gpu", "NaN"}},
 		{"claim", func(tree *Tree) error { _, _, err := NewClaim(tree).Begin(3, Job{Request: second(-1)}); return err }, []string{"queue full", "request", "gpu", "-1"}},
-		{"move of too much", func(tree *Tree) error {
-			_, _, err := tree.Set("large", Queue{Parent: "p"})
-			return err
-		}, []string{"wanted", "gpu"}},
+		{"move of too much", set("large", Queue{Parent: "p"}), []string{"wanted", "gpu"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tree := testkit.Must(NewTree(gpu, 2, Options{}))

@@ -67,18 +67,12 @@ func newCluster(t testing.TB, rules Rules, total vector.ResourceVector, queues [
 // place lets a job run if there is room.
 func (c *cluster) place(i int) bool {
 	j := &c.jobs[i]
-	for k, x := range j.request {
-		if c.free[k] < x {
-			return false
-		}
+	if !j.request.FitsIn(c.free) {
+		return false
 	}
-	for k, x := range j.request {
-		c.free[k] -= x
-	}
+	c.free.Sub(j.request)
 	j.runs = true
-	if err := c.tree.Assume(j.leaf, Job{Request: j.request}); err != nil {
-		panic(err)
-	}
+	testkit.Check(c.tree.Assume(j.leaf, Job{Request: j.request}))
 	return true
 }
 
@@ -86,10 +80,7 @@ func (c *cluster) place(i int) bool {
 func (c *cluster) reclaim(i int) bool {
 	j := c.jobs[i]
 	_, ok, err := c.claim.Begin(j.leaf, Job{Request: j.request})
-	if err != nil {
-		panic(err)
-	}
-	if !ok {
+	if testkit.Check(err); !ok {
 		return false
 	}
 	var list []Victim
@@ -99,42 +90,11 @@ func (c *cluster) reclaim(i int) bool {
 			list, of = append(list, Victim{Queue: v.leaf, Amounts: v.request}), append(of, k)
 		}
 	}
-	room := slices.Clone(c.free)
-	fits := func() bool {
-		for k, x := range j.request {
-			if room[k] < x {
-				return false
-			}
-		}
-		return true
-	}
-	change := func(v vector.ResourceVector, sign float64) {
-		for k, x := range v {
-			room[k] += sign * x
-		}
-	}
-	enough := false
-	for _, v := range c.claim.Victims(list) {
-		change(v, 1)
-		if enough = fits(); enough {
-			break
-		}
-	}
-	if !enough {
-		c.claim.Drop()
+	_, kept, room, ok := makeRoom(c.claim, j.request, c.free, list)
+	if !ok {
 		return false
 	}
-	if _, ok = c.claim.Keep(func(v int) bool {
-		change(list[v].Amounts, -1)
-		if fits() {
-			return true
-		}
-		change(list[v].Amounts, 1)
-		return false
-	}); !ok {
-		return false
-	}
-	for _, v := range c.claim.Taken(nil) {
+	for _, v := range kept {
 		c.jobs[of[v]].runs = false
 	}
 	c.free = room

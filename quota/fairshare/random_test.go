@@ -296,50 +296,18 @@ func (p *pair) reclaim() {
 		p.m.drop(model)
 	} else {
 		free := p.vector(0)
-		room := slices.Clone(free)
-		fits := func(room vector.ResourceVector) bool {
-			for j, q := range job.Request {
-				if room[j] < q {
-					return false
-				}
-			}
-			return true
-		}
 		wantTaken, wantKept, want := model.order(golden, func(taken []modelVictim) bool {
 			room := slices.Clone(free)
 			for _, v := range taken {
-				for j, x := range list[v.index].Amounts {
-					room[j] += x
-				}
+				room.Add(list[v.index].Amounts)
 			}
-			return fits(room)
+			return job.Request.FitsIn(room)
 		})
-		got := false
-		for _, v := range claim.Victims(list) {
-			for j, x := range v {
-				room[j] += x
-			}
-			if got = fits(room); got {
-				break
-			}
-		}
-		if taken := claim.Taken(nil); !slices.Equal(taken, wantTaken) {
+		taken, kept, _, got := makeRoom(claim, job.Request, free, list)
+		if !slices.Equal(taken, wantTaken) {
 			p.fatal("taken ", taken, ", want ", wantTaken)
 		}
-		if got {
-			_, got = claim.Keep(func(i int) bool {
-				less := slices.Clone(room)
-				for j, x := range list[i].Amounts {
-					less[j] -= x
-				}
-				if !fits(less) {
-					return false
-				}
-				room = less
-				return true
-			})
-		}
-		if kept := claim.Taken(nil); got != want || got && !slices.Equal(kept, wantKept) {
+		if got != want || got && !slices.Equal(kept, wantKept) {
 			p.fatal("kept ", kept, " ", got, ", want ", wantKept, " ", want)
 		}
 		if got {
@@ -351,7 +319,6 @@ func (p *pair) reclaim() {
 			}
 			return
 		}
-		claim.Drop()
 		p.m.drop(model)
 	}
 	if !before.is(p.tree) {

@@ -194,28 +194,13 @@ func TestUpstreams(t *testing.T) {
 			victims = append(victims, v)
 			free.Sub(v.Amounts)
 		}
-		fits := func() bool { return test.Request.FitsIn(free) }
 		row, _ := tree.Row(test.P)
 		claim := NewClaim(tree)
 		first(claim.Begin(row, Job{Request: test.Request}))
-		for _, amounts := range claim.Victims(victims) {
-			if free.Add(amounts); fits() {
-				break
-			}
-		}
+		_, kept, _, _ := makeRoom(claim, test.Request, free, victims)
 		var got []string
-		if fits() {
-			if _, ok := claim.Keep(func(i int) bool {
-				if free.Sub(victims[i].Amounts); fits() {
-					return true
-				}
-				free.Add(victims[i].Amounts)
-				return false
-			}); ok {
-				for _, i := range claim.Taken(nil) {
-					got = append(got, textOf(t, test.Jobs[i][0]))
-				}
-			}
+		for _, i := range kept {
+			got = append(got, textOf(t, test.Jobs[i][0]))
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, test.Want) {
