@@ -322,18 +322,6 @@ func TestTreeFacts(t *testing.T) {
 			probe y A:3 = Scalar 2000 of 4000 at x
 			releasejob j = true
 			probe y A:3 = yes`},
-		{"an orphan stays below its parent, which stays a leaf", Config{}, []string{"org", "A:4", "x < org", "A:4"}, `
-			reserve j x A:2 = yes
-			queues org, A:4 = x
-			state org A = 0/2000/0
-			probe org A:3 = Scalar 2000 of 4000 at org
-			probe org A:2 = yes`},
-		{"an orphan without its parent", Config{}, []string{"org", "A:4", "x < org", "A:4"}, `
-			reserve j x A:2 = yes
-			queues other, A:4 = x
-			probe org A:1 = UnknownQueue
-			releasejob j = true
-			probe x A:1 = UnknownQueue`},
 		{"an orphan below the queue above the one that went with it", Config{}, []string{"org", "A:5", "team < org", "A:5", "leaf < team", "A:5", "other < org", "A:5"}, `
 			commit 1 j leaf A:5 = A
 			queues org, A:5, other < org, A:5 = leaf
@@ -344,21 +332,6 @@ func TestTreeFacts(t *testing.T) {
 			probe leaf A:1 = QueueNotOpen
 			release 1 = true
 			reserve k other A:5 = yes
-			probe leaf A:1 = UnknownQueue`},
-		{"an orphan's hold counts as well", Config{}, []string{"org", "A:5", "team < org", "A:5", "leaf < team", "A:5", "other < org", "A:5"}, `
-			reserve j leaf A:3 = yes
-			queues org, A:5, other < org, A:5 = leaf
-			probe other A:3 = Scalar 2000 of 5000 at org
-			probe other A:2 = yes`},
-		{"an orphan whose queues above go one after the other", Config{}, []string{"org", "A:9", "div < org", "A:8", "team < div", "A:7", "leaf < team", "A:6", "other < org", "A:9"}, `
-			commit 1 j leaf A:5 = A
-			queues org, A:9, div < org, A:8, other < org, A:9 = leaf
-			probe div A:4 = Scalar 3000 of 8000 at div
-			queues org, A:9, other < org, A:9 = leaf
-			probe other A:5 = Scalar 4000 of 9000 at org
-			queues other, A:9 = leaf
-			probe other A:9 = yes
-			release 1 = true
 			probe leaf A:1 = UnknownQueue`},
 		{"an orphan below an orphan with records of its own", Config{}, []string{"org", "A:9", "team < org", "A:9"}, `
 			commit 1 j team A:2 = A
@@ -375,12 +348,6 @@ func TestTreeFacts(t *testing.T) {
 			release 2 = true
 			probe leaf A:1 = UnknownQueue
 			probe other A:9 = yes`},
-		{"an orphan moves with the queue that it is below", Config{}, []string{"org", "A:5", "team < org", "A:5", "leaf < team", "A:5", "corp", "A:6"}, `
-			commit 1 j leaf A:4 = A
-			queues corp, A:6, org, A:5, team < corp, A:5, mine < org, A:5 = leaf
-			probe team A:2 = Scalar 1000 of 5000 at team
-			state corp A = 4000/0/0
-			state org A = 0/0/0`},
 		{"an orphan that comes back elsewhere", Config{}, []string{"org", "A:5", "team < org", "A:5", "leaf < team", "A:5", "corp", "A:6"}, `
 			commit 1 j leaf A:4 = A
 			queues corp, A:6, org, A:5 = leaf

@@ -82,8 +82,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("the README has no %q", more)
 		}
 		arguments, _, _ := strings.Cut(configuration, "      scoring:\n")
-		sim := simulate(t, arguments+"      "+more+"\n", nil, emptyZone("a", 2)...)
-		sim.run(t)
+		sim := running(t, arguments+"      "+more+"\n", nil, emptyZone("a", 2)...)
 		sim.create(t, aPod("pod", 0, "cpu=2"))
 		eventually(t, "a pod is placed with "+more, func() bool { return sim.pods(t)["pod"] != "" })
 	}

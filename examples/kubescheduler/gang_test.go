@@ -85,8 +85,7 @@ func members(name string, n int, priority int32, amounts ...string) (pods []*cor
 // the gang, and tried again when nodes come.
 func TestGangProof(t *testing.T) {
 	withGangs(t, false)
-	sim := simulate(t, example(t, "gangScheduling: true"), nil, emptyZone("a", 3)...) // 4 cores each
-	sim.run(t)
+	sim := running(t, example(t, "gangScheduling: true"), nil, emptyZone("a", 3)...) // 4 cores each
 	pods := members("four", 4, 0, "cpu=3")
 	sim.createGang(t, "four", 4, 0, pods)
 	for i := range 4 {
@@ -154,8 +153,7 @@ func randomGang(seed uint64) gangCluster {
 // runs, and why its first pod does not.
 func (c gangCluster) outcome(t *testing.T, configuration string) (runs bool, why string) {
 	t.Helper()
-	sim := simulate(t, configuration, nil, c.objects...)
-	sim.run(t)
+	sim := running(t, configuration, nil, c.objects...)
 	sim.createGang(t, "gang", c.minCount, 50, c.gang)
 	eventually(t, "the gang is placed or given up", func() bool {
 		return placed(sim.pods(t), "gang-") >= c.minCount || sim.idle() && c.givenUp(t, sim)
@@ -221,8 +219,7 @@ func TestGangsAsBuiltIn(t *testing.T) {
 
 // TestGangsOff: without the gates the argument changes nothing.
 func TestGangsOff(t *testing.T) {
-	sim := simulate(t, example(t, "gangScheduling: true"), nil, emptyZone("a", 1)...)
-	sim.run(t)
+	sim := running(t, example(t, "gangScheduling: true"), nil, emptyZone("a", 1)...)
 	sim.create(t, aPod("one", 0, "cpu=3"))
 	eventually(t, "the pod is placed", func() bool { return sim.pods(t)["one"] == "a0" })
 	sim.create(t, aPod("two", 0, "cpu=3"))

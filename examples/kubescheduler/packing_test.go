@@ -91,9 +91,8 @@ profiles:
 // TestPacking runs a scheduler with the plugin.
 func TestPacking(t *testing.T) {
 	amounts := []string{"cpu=32", "memory=128Gi", "pods=110", "nvidia.com/gpu=8"}
-	sim := simulate(t, withPacking, nil, aNode("a", "z", amounts...), aNode("b", "z", amounts...), aNode("c", "z", amounts...))
+	sim := running(t, withPacking, nil, aNode("a", "z", amounts...), aNode("b", "z", amounts...), aNode("c", "z", amounts...))
 	sim.create(t, bound(aPod("old", 0, "cpu=4", "memory=8Gi", "nvidia.com/gpu=6"), "b"))
-	sim.run(t)
 	for _, name := range []string{"first", "second"} {
 		sim.create(t, aPod(name, 0, "cpu=4", "nvidia.com/gpu=1"))
 		eventually(t, name+" is placed", func() bool { return sim.pods(t)[name] != "" })

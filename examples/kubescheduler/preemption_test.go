@@ -129,8 +129,7 @@ func TestPreemption(t *testing.T) {
 		for scheduler, configuration := range schedulers(t) {
 			t.Run(name+"/"+scheduler, func(t *testing.T) {
 				t.Parallel()
-				sim := simulate(t, configuration, nil, s.objects()...)
-				sim.run(t)
+				sim := running(t, configuration, nil, s.objects()...)
 				for _, pod := range s.arrive() {
 					sim.create(t, pod)
 					eventually(t, "pod "+pod.Name+" is placed", func() bool { return sim.pods(t)[pod.Name] != "" })
@@ -194,8 +193,7 @@ func TestLateCompletion(t *testing.T) {
 		"disabled: [{name: ResvecFit}]")
 	objects := append(fullZone("a", 10), emptyZone("b", 2)...)
 	objects = append(objects, bound(aPod("other", 500, "cpu=1"), "b0"))
-	sim := simulate(t, configuration, nil, objects...)
-	sim.run(t)
+	sim := running(t, configuration, nil, objects...)
 	sim.create(t, inZone(aPod("new", 100, "cpu=2"), "a"))
 	eventually(t, "the pod was refused", func() bool { return refused(t, sim, "new") })
 	if n := len(sim.pods(t)); n != 12 {
@@ -218,8 +216,7 @@ func TestTopK(t *testing.T) {
 		}
 	}
 	objects = append(objects, emptyZone("b", 2)...)
-	sim := simulate(t, example(t, "topK: 1"), nil, objects...)
-	sim.run(t)
+	sim := running(t, example(t, "topK: 1"), nil, objects...)
 	began := time.Now()
 	sim.create(t, inZone(aPod("new", 100, "cpu=1"), "a"))
 	eventually(t, "the pod is placed", func() bool { return sim.pods(t)["new"] != "" })
@@ -231,8 +228,7 @@ func TestTopK(t *testing.T) {
 
 // TestEmptyTable covers a scheduler that starts without nodes.
 func TestEmptyTable(t *testing.T) {
-	sim := simulate(t, example(t), nil)
-	sim.run(t)
+	sim := running(t, example(t), nil)
 	sim.create(t, aPod("new", 0, "cpu=1", "new.example.com/device=1"))
 	eventually(t, "the pod was refused", func() bool { return refused(t, sim, "new") })
 	for _, node := range []*corev1.Node{aNode("a0", "a", "cpu=4", "pods=10"), aNode("a1", "a", "cpu=4", "pods=10", "new.example.com/device=1")} {
@@ -270,9 +266,8 @@ var _ resvecfit.Ledger = (*oneCard)(nil)
 // idle devices, and by a ledger.
 func TestRefusals(t *testing.T) {
 	const proportional = "proportional: {enable: true, resources: nvidia.com/gpu, resourceProportion: {nvidia.com/gpu.cpu: 2, nvidia.com/gpu.memory: 1}}"
-	sim := simulate(t, example(t, proportional), &oneCard{},
+	sim := running(t, example(t, proportional), &oneCard{},
 		aNode("a0", "a", "cpu=8", "memory=64Gi", "pods=10", "nvidia.com/gpu=2"))
-	sim.run(t)
 	for _, c := range []struct{ pod, want string }{
 		{"large", "0/1 nodes are available: 1 Insufficient cpu."},
 		{"idle", "0/1 nodes are available. 1 have the room, but keep it for idle devices."},

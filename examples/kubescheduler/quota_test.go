@@ -34,8 +34,7 @@ func inLab(name, cards string) *corev1.Pod {
 // before has the card, and gets it when that goes. A pod that takes another card,
 // too, gets that.
 func TestCardQuota(t *testing.T) {
-	sim := simulate(t, example(t, cardQuota), nil, cardNode("h", "H100"), cardNode("a", "A100"))
-	sim.run(t)
+	sim := running(t, example(t, cardQuota), nil, cardNode("h", "H100"), cardNode("a", "A100"))
 	sim.create(t, inLab("pod-0", "H100"))
 	eventually(t, "the first pod is placed", func() bool { return sim.pods(t)["pod-0"] == "h" })
 	sim.create(t, inLab("either", "H100|A100"))
@@ -66,8 +65,7 @@ func gangInLab(name string, size int) []*corev1.Pod {
 // holds no cards while it waits.
 func TestGang(t *testing.T) {
 	withGangs(t, false)
-	sim := simulate(t, example(t, strings.Replace(cardQuota, "H100: 1", "H100: 3", 1)), nil, cardNode("h", "H100"))
-	sim.run(t)
+	sim := running(t, example(t, strings.Replace(cardQuota, "H100: 1", "H100: 3", 1)), nil, cardNode("h", "H100"))
 	gang := func(name string, size int) { sim.createGang(t, name, size, 0, gangInLab(name, size)) }
 	gang("four", 4)
 	eventually(t, "the gang of four was refused", func() bool { return refused(t, sim, "four-0") })
@@ -95,8 +93,7 @@ func TestQuotaAndPreemption(t *testing.T) {
 	for i := range 8 {
 		objects = append(objects, bound(device(fmt.Sprint("other-", i), "others", 0), "h"))
 	}
-	sim := simulate(t, example(t, queues), nil, objects...)
-	sim.run(t)
+	sim := running(t, example(t, queues), nil, objects...)
 	sim.create(t, device("first", "lab", 10))
 	eventually(t, "a device is taken", func() bool { return sim.pods(t)["first"] == "h" })
 	sim.create(t, device("second", "lab", 20))
@@ -117,8 +114,7 @@ func TestGangQuotaAndPreemption(t *testing.T) {
 		pod.Labels["queue"] = "others"
 		objects = append(objects, bound(pod, "h"))
 	}
-	sim := simulate(t, example(t, "gangScheduling: true", queues), nil, objects...)
-	sim.run(t)
+	sim := running(t, example(t, "gangScheduling: true", queues), nil, objects...)
 	important := func(pods ...*corev1.Pod) []*corev1.Pod {
 		priority := int32(10)
 		for _, pod := range pods {

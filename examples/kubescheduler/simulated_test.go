@@ -217,3 +217,11 @@ func replaced(t testing.TB, text, old, by string) string {
 	}
 	return strings.Replace(text, old, by, 1)
 }
+
+// running makes a scheduler that runs.
+func running(t testing.TB, text string, ledger resvecfit.Ledger, objects ...runtime.Object) *simulation {
+	t.Helper()
+	sim := simulate(t, text, ledger, objects...)
+	sim.run(t)
+	return sim
+}

@@ -16,31 +16,36 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
+// succeeds panics with a status that is no success.
+func succeeds(status *fwk.Status) {
+	if !status.IsSuccess() {
+		panic(status)
+	}
+}
+
+// success returns a value with a status, which succeeds.
+func success[T any](v T, status *fwk.Status) T {
+	succeeds(status)
+	return v
+}
+
 // scoresOf runs a cycle and returns the scores by node of the nodes that can hold
 // the pod.
 func scoresOf(t *testing.T, p *Plugin, pod *corev1.Pod) map[string]int64 {
 	t.Helper()
 	ctx, cycle := context.Background(), newCycle()
 	nodes := p.handle.(*fakeHandle).nodes
-	if _, status := p.PreFilter(ctx, cycle, pod, nodes); !status.IsSuccess() {
-		t.Fatal(status)
-	}
+	success(p.PreFilter(ctx, cycle, pod, nodes))
 	var feasible []fwk.NodeInfo
 	for _, node := range nodes {
 		if p.Filter(ctx, cycle, pod, node).IsSuccess() {
 			feasible = append(feasible, node)
 		}
 	}
-	if status := p.PreScore(ctx, cycle, pod, feasible); !status.IsSuccess() {
-		t.Fatal(status)
-	}
+	succeeds(p.PreScore(ctx, cycle, pod, feasible))
 	scores := map[string]int64{}
 	for _, node := range feasible {
-		score, status := p.Score(ctx, cycle, pod, node)
-		if !status.IsSuccess() {
-			t.Fatal(status)
-		}
-		scores[node.Node().Name] = score
+		scores[node.Node().Name] = success(p.Score(ctx, cycle, pod, node))
 	}
 	return scores
 }
@@ -103,12 +108,8 @@ func TestAddToFit(t *testing.T) {
 		all := []fwk.NodeInfo{nodes[0], nodes[1], nodes[2]}
 		p := newPlugin(t, `{"scoring":[`+c.scoring+`]}`, all...)
 		balanced := testkit.Must(NewBalanced(ctx, &runtime.Unknown{Raw: []byte(`{"addToFit":true}`)}, p.handle))
-		if _, status := p.PreFilter(ctx, cycle, pod, all); !status.IsSuccess() {
-			t.Fatal(status)
-		}
-		if status := p.PreScore(ctx, cycle, pod, all); !status.IsSuccess() {
-			t.Fatal(status)
-		}
+		success(p.PreFilter(ctx, cycle, pod, all))
+		succeeds(p.PreScore(ctx, cycle, pod, all))
 		if status := balanced.(*Balanced).PreScore(ctx, cycle, pod, all); status.IsSkip() != c.added {
 			t.Errorf("%s: %v", c.scoring, status)
 		}
@@ -154,12 +155,8 @@ func TestOverride(t *testing.T) {
 
 func signatureOf(t *testing.T, p *Plugin, pod *corev1.Pod) string {
 	t.Helper()
-	fragments, status := p.SignPod(context.Background(), pod)
-	if !status.IsSuccess() {
-		t.Fatal(status)
-	}
-	text := testkit.Must(json.Marshal(fragments))
-	return string(text)
+	fragments := success(p.SignPod(context.Background(), pod))
+	return string(testkit.Must(json.Marshal(fragments)))
 }
 
 // TestSignPod: pods that are scheduled alike have one signature.
@@ -206,9 +203,7 @@ func TestProportional(t *testing.T) {
 		{amounts("cpu", "11"), "UnschedulableAndUnresolvable [Insufficient cpu]"},
 	} {
 		ctx, cycle, pod := context.Background(), newCycle(), newPod("pod", c.request)
-		if _, status := p.PreFilter(ctx, cycle, pod, []fwk.NodeInfo{node}); !status.IsSuccess() {
-			t.Fatal(status)
-		}
+		success(p.PreFilter(ctx, cycle, pod, []fwk.NodeInfo{node}))
 		again := *node // another object, without a row
 		for _, n := range []fwk.NodeInfo{node, &again} {
 			got := ""
@@ -263,10 +258,7 @@ func TestRestriction(t *testing.T) {
 		if c.failed {
 			p.attempts.add(pod.UID)
 		}
-		result, status := p.PreFilter(context.Background(), cycle, pod, nodes)
-		if !status.IsSuccess() {
-			t.Fatal(status)
-		}
+		result := success(p.PreFilter(context.Background(), cycle, pod, nodes))
 		var got []string
 		if !result.AllNodes() {
 			got = slices.Sorted(maps.Keys(result.NodeNames))
@@ -298,10 +290,7 @@ func TestPlenty(t *testing.T) {
 			for i := range nodes {
 				at(i).looks = 0
 			}
-			result, status := p.PreFilter(ctx, state, pod, nodes)
-			if !status.IsSuccess() {
-				t.Fatal(status)
-			}
+			result := success(p.PreFilter(ctx, state, pod, nodes))
 			for i := range nodes {
 				looks += at(i).looks
 			}
@@ -323,16 +312,10 @@ func TestPlenty(t *testing.T) {
 					feasible = append(feasible, node)
 				}
 			}
-			if status := p.PreScore(ctx, state, pod, feasible); !status.IsSuccess() {
-				t.Fatal(status)
-			}
+			succeeds(p.PreScore(ctx, state, pod, feasible))
 			scores = map[string]int64{}
 			for _, node := range feasible {
-				score, status := p.Score(ctx, state, pod, node)
-				if !status.IsSuccess() {
-					t.Fatal(status)
-				}
-				scores[node.Node().Name] = score
+				scores[node.Node().Name] = success(p.Score(ctx, state, pod, node))
 			}
 			return looks, named, visited, scores
 		}
@@ -384,9 +367,7 @@ func TestCluster(t *testing.T) {
 	check := func(what string, pod *corev1.Pod, nodes []fwk.NodeInfo, want ...string) {
 		t.Helper()
 		cycle := newCycle()
-		if _, status := p.PreFilter(context.Background(), cycle, pod, nodes); !status.IsSuccess() {
-			t.Fatal(status)
-		}
+		success(p.PreFilter(context.Background(), cycle, pod, nodes))
 		var got []string
 		for _, node := range nodes {
 			if p.Filter(context.Background(), cycle, pod, node).IsSuccess() {
@@ -416,9 +397,7 @@ func TestCopy(t *testing.T) {
 	node := newNode("a", amounts("cpu", "4"), nil)
 	p := newPlugin(t, "", node)
 	ctx, cycle, pod := context.Background(), newCycle(), newPod("pod", amounts("cpu", "2"))
-	if _, status := p.PreFilter(ctx, cycle, pod, []fwk.NodeInfo{node}); !status.IsSuccess() {
-		t.Fatal(status)
-	}
+	success(p.PreFilter(ctx, cycle, pod, []fwk.NodeInfo{node}))
 	full := *node
 	full.used = amountsOf{cpu: 3000}
 	if p.Filter(ctx, cycle, pod, &full).IsSuccess() {
