@@ -23,35 +23,35 @@ func (p *Proof) Choose(set *vector.Mask) {
 	}
 	free := p.overlay.Matrix()
 	v.group(free.Rows(), p.budget.owners+1)
-	v.changedRows.reset()
-	v.changedOwners.reset()
+	v.changedRows.Reset(free.Rows())
+	v.changedOwners.Reset(p.budget.owners + 1)
 	for w, word := range set.Words() {
 		if v.gone[w]&^word != 0 {
 			p.first = 0 // a victim comes back, so that a condition that held may fail now
 		}
 		for differ := v.gone[w] ^ word; differ != 0; differ &= differ - 1 {
-			i := int32(w*kernel.Block + bits.TrailingZeros64(differ))
-			v.changedRows.add(v.rows[i])
-			v.changedOwners.add(v.owners[i])
+			i := w*kernel.Block + bits.TrailingZeros64(differ)
+			v.changedRows.Set(int(v.rows[i]))
+			v.changedOwners.Set(int(v.owners[i]))
 		}
 		if word != v.gone[w] {
 			v.save(w)
 			v.gone[w] = word
 		}
 	}
-	for _, r := range v.changedRows.list {
-		v.row = p.start.Row(v.row, int(r))
-		for _, i := range v.byRow.of(r) {
+	for r := range v.changedRows.All() {
+		v.row = p.start.Row(v.row, r)
+		for _, i := range v.byRow.of(int32(r)) {
 			if v.isGone(i) {
 				v.row.Add(v.amountsOf(i))
 			}
 		}
-		p.overlay.SetRow(int(r), v.row)
-		p.within.shrank(p, int(r))
+		p.overlay.SetRow(r, v.row)
+		p.within.shrank(p, r)
 	}
 	if p.budget.on {
-		for _, owner := range v.changedOwners.list {
-			p.recount(int(owner))
+		for owner := range v.changedOwners.All() {
+			p.recount(owner)
 		}
 	}
 }
@@ -107,7 +107,7 @@ type released struct {
 	// Of Choose.
 	grouped                    bool // all victims are in the groups
 	byRow, byOwner             groups
-	changedRows, changedOwners indexSet
+	changedRows, changedOwners vector.Mask
 	row                        vector.ResourceVector
 }
 
@@ -146,8 +146,6 @@ func (v *released) group(rows, owners int) {
 	v.grouped = true
 	v.byRow.take(v.rows, rows)
 	v.byOwner.take(v.owners, owners)
-	v.changedRows.resize(rows)
-	v.changedOwners.resize(owners)
 }
 
 // save journals a word of gone.
@@ -177,61 +175,5 @@ func (v *released) rollback(mark releasedMark) {
 	v.rows, v.owners, v.amounts = v.rows[:n], v.owners[:n], v.amounts[:n*v.cols]
 	if v.gone, v.saved = v.gone[:wordsFor(n)], v.saved[:wordsFor(n)]; n%kernel.Block != 0 {
 		v.gone[n/kernel.Block] &= 1<<(n%kernel.Block) - 1 // the others come after mark
-	}
-}
-
-// groups are indices by their keys, those of one key in order.
-type groups struct {
-	starts []int32 // per key, and one more: where its indices begin in list
-	list   []int32
-}
-
-// take groups the indices of keys, which are below n.
-func (g *groups) take(keys []int32, n int) {
-	g.starts, g.list = resized(g.starts, n+1), resized(g.list, len(keys))
-	clear(g.starts)
-	for _, k := range keys {
-		g.starts[k]++
-	}
-	end := int32(0)
-	for k, count := range g.starts {
-		end += count
-		g.starts[k] = end
-	}
-	for i := len(keys) - 1; i >= 0; i-- { // fills each group from its end
-		k := keys[i]
-		g.starts[k]--
-		g.list[g.starts[k]] = int32(i)
-	}
-}
-
-func (g *groups) of(key int32) []int32 { return g.list[g.starts[key]:g.starts[key+1]] }
-
-// indexSet is a set of small indices that is emptied at no cost.
-type indexSet struct {
-	list  []int32
-	stamp []uint32 // per index: the round in which it was added last
-	round uint32
-}
-
-// resize makes s an empty set of indices below n.
-func (s *indexSet) resize(n int) {
-	s.stamp, s.round, s.list = resized(s.stamp, n), 0, s.list[:0]
-	clear(s.stamp)
-}
-
-// reset empties s.
-func (s *indexSet) reset() {
-	s.list = s.list[:0]
-	if s.round++; s.round == 0 {
-		clear(s.stamp)
-		s.round = 1
-	}
-}
-
-func (s *indexSet) add(i int32) {
-	if s.stamp[i] != s.round {
-		s.stamp[i] = s.round
-		s.list = append(s.list, i)
 	}
 }

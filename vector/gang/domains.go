@@ -60,10 +60,9 @@ type rowSets struct {
 	selected []uint64 // the eligible rows; nil for all
 	domains  *Domains // nil: one set of every row
 
-	starts []int32 // per row, and one more: where its sets begin in list
-	list   []int32
-
-	overlap bool // some row is in two sets
+	byRow   groups  // of elements of Domains.Rows; then their sets
+	setAt   []int32 // per element; scratch
+	overlap bool    // some row is in two sets
 }
 
 var onlySet = []int32{0}
@@ -84,27 +83,28 @@ func (s *rowSets) index(rows int) {
 	if s.whole() {
 		return
 	}
-	s.starts = resized(s.starts, rows+1)
-	clear(s.starts)
+	s.setAt = s.setAt[:0]
 	for d := range s.n {
-		for _, r := range s.rowsOf(d) {
-			s.starts[r]++
+		for range s.rowsOf(d) {
+			s.setAt = append(s.setAt, int32(d))
 		}
 	}
-	end := int32(0)
+	s.byRow.take(s.elements(), rows)
 	s.overlap = false
-	for r, n := range s.starts {
-		s.overlap = s.overlap || n > 1
-		end += n
-		s.starts[r] = end
+	for r, start := range s.byRow.starts[:rows] {
+		s.overlap = s.overlap || s.byRow.starts[r+1]-start > 1
 	}
-	s.list = resized(s.list, int(end))
-	for d := s.n - 1; d >= 0; d-- { // fills the part of each row from its end, so that sets ascend
-		for _, r := range s.rowsOf(d) {
-			s.starts[r]--
-			s.list[s.starts[r]] = int32(d)
-		}
+	for k, element := range s.byRow.list {
+		s.byRow.list[k] = s.setAt[element]
 	}
+}
+
+// elements returns the rows of all sets of Domains, one set after the other.
+func (s *rowSets) elements() []int32 {
+	if s.n == 0 {
+		return nil
+	}
+	return s.domains.Rows[s.domains.Offsets[0]:s.domains.Offsets[s.n]]
 }
 
 // whole reports whether s is the one set of every row.
@@ -140,5 +140,5 @@ func (s *rowSets) of(r int) []int32 {
 	case s.whole():
 		return onlySet
 	}
-	return s.list[s.starts[r]:s.starts[r+1]]
+	return s.byRow.of(int32(r))
 }

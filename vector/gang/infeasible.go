@@ -270,9 +270,9 @@ func (b *bounds) conditions() int {
 	return n
 }
 
-// why tests the conditions and explains the first that does not hold.
-func (b *bounds) why(free *vector.Matrix, selected []uint64) (why Infeasibility, infeasible bool) {
-	for c := range b.conditions() {
+// why tests the conditions from one on and explains the first that does not hold.
+func (b *bounds) why(first int, free *vector.Matrix, selected []uint64) (why Infeasibility, infeasible bool) {
+	for c := first; c < b.conditions(); c++ {
 		if why, fails := b.fails(c, free, selected); fails {
 			return why, true
 		}
@@ -306,12 +306,35 @@ func (b *bounds) fails(c int, free *vector.Matrix, selected []uint64) (why Infea
 			return kernel.Max(free.Column(j), selected)
 		}), true
 	}
-	places, gain := b.leading.count(free, selected)
-	if why, fails = b.leading.shortOf(places, gain); fails || !b.spread.on {
+	if why, fails = b.leading.shortOf(b.leaderCount(free, selected, false)); fails || !b.spread.on {
 		return why, fails
 	}
-	why, fails = b.leading.shortOf(b.spread.countLeader(&b.leading, free, selected))
+	why, fails = b.leading.shortOf(b.leaderCount(free, selected, true))
 	return why.apart(), fails
+}
+
+// leaderCount returns how many workers the selected rows hold, at most all of them a row, and the
+// gain on the row where the leader takes the fewest places; apart, where no set of the Spread takes
+// more than its room. A set that is full of workers anyway loses nothing to the leader but its
+// place, so the best row need not be the one with the best gain. It stops at a row where that
+// leaves enough: more is never asked for.
+func (b *bounds) leaderCount(free *vector.Matrix, selected []uint64, apart bool) (places int64, gain float64) {
+	l, s := &b.leading, b.spread
+	if apart {
+		places = s.count(free, selected, l.counter.request, l.workers, false)
+	} else {
+		places = copiesUpTo(free, selected, l.counter.request, l.workers, math.MaxInt64)
+	}
+	gain = noLeader
+	eachRow(selected, free.Rows(), func(r int) bool {
+		_, here := l.on(free, r)
+		if apart {
+			here = s.gain(s.set(r), s.sums[s.set(r)], here)
+		}
+		gain = max(gain, here)
+		return float64(places)+gain < float64(l.workers)
+	})
+	return places, gain
 }
 
 // surplus returns the sum of the positive amounts in column j of the selected

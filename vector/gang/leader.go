@@ -75,17 +75,3 @@ func (l *leading) placesIn(free *vector.Matrix, sets *rowSets, d int) int64 {
 	}
 	return sum
 }
-
-// count returns how many workers the selected rows hold, at most all of them a
-// row, and the gain on the row where the leader takes the fewest places. It stops
-// at a row where that leaves enough: more is never asked for.
-func (l *leading) count(free *vector.Matrix, selected []uint64) (places int64, gain float64) {
-	places = copiesUpTo(free, selected, l.counter.request, l.workers, math.MaxInt64)
-	gain = noLeader
-	eachRow(selected, free.Rows(), func(r int) bool {
-		_, here := l.on(free, r)
-		gain = max(gain, here)
-		return float64(places)+gain < float64(l.workers)
-	})
-	return places, gain
-}

@@ -196,7 +196,7 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (why Infeasibility, infeasible bool) {
 	p.take(free, requests, rows, nil)
 	p.bounds.take(&p.gang, &p.spread)
-	why, infeasible = p.bounds.why(free, p.sets.selected)
+	why, infeasible = p.bounds.why(0, free, p.sets.selected)
 	p.proofs.note(infeasible)
 	return why, infeasible
 }

@@ -21,8 +21,12 @@ type progress struct {
 	memo     []int32      // per row: the copies of a count
 	memoOf   []int32      // per row: which count
 	open     int          // sets in which every condition holds
-	before   []float64    // per set of one row: see leaving
-	only     vector.Mask  // one set
+	before   []float64    // per set of one row: what the row contributed, see release
+
+	// Of why: one set.
+	only     vector.Mask
+	onlyRows vector.Matrix
+	row      vector.ResourceVector
 
 	// With a Spread: the parts of its sets within each set. A part is known by its first element
 	// in Domains.Rows, or by the set of the Spread where there is one set of every row.
@@ -201,7 +205,7 @@ func (c *progress) look(d, condition int) bool {
 	w, cols := &c.at[d], c.free.Cols()
 	switch k := condition - cols; {
 	case k < 0:
-		return c.bounds.needed[condition] == 0 || !c.sum(d, condition).negative()
+		return c.bounds.needed[condition] == 0 || !c.sum(c.free, d, condition).negative()
 	case k < len(c.bounds.counts):
 		w.places = c.places(d, k)
 		return w.places >= c.bounds.counts[k].need
@@ -215,11 +219,11 @@ func (c *progress) look(d, condition int) bool {
 	return c.leaderFits(d, l)
 }
 
-// sum sums up column j in set d, less what is needed.
-func (c *progress) sum(d, j int) *exactSum {
-	s, column := &c.surplus[d], c.free.Column(j)
+// sum sums up column j of free in set d, less what is needed.
+func (c *progress) sum(free *vector.Matrix, d, j int) *exactSum {
+	s, column := &c.surplus[d], free.Column(j)
 	if c.sets.whole() {
-		*s = c.bounds.surplus(c.free, c.sets.selected, j)
+		*s = c.bounds.surplus(free, c.sets.selected, j)
 		return s
 	}
 	s.n, s.infinite = 0, false
@@ -310,61 +314,35 @@ func (c *progress) contribution(d, r int) float64 {
 	return float64(c.bounds.leading.counter.on(c.free, r))
 }
 
-// release adds what a victim releases to the overlay of free. A set that was tried for a
-// placement may hold one now.
+// release adds what a victim releases to the overlay of free, and brings the sets of its row up
+// to date. What the row contributed before is asked for first: to keep it for every row and set
+// would take their product in memory, and each set waits at a condition of its own. An open set
+// has none left to follow.
 func (c *progress) release(o *vector.Overlay, row int, amounts vector.ResourceVector) error {
-	if !c.sets.whole() {
-		c.leaving(row)
-		if err := o.AddToRow(row, amounts); err != nil {
-			return err
+	sets := c.sets.of(row)
+	c.before = resized(c.before, len(sets))
+	for i, d := range sets {
+		if !c.isOpen(int(d)) {
+			c.before[i] = c.contribution(int(d), row)
 		}
-		c.grew(row)
-		return nil
 	}
-	c.at[0].tried = false
-	// An open set has no condition left to follow: the search tries placements now.
-	if !c.sets.eligible(row) || c.isOpen(0) {
-		return o.AddToRow(row, amounts)
-	}
-	before := c.contribution(0, row)
 	if err := o.AddToRow(row, amounts); err != nil {
 		return err
 	}
-	if c.grewIn(0, row, before) {
-		c.at[0].condition++
-		c.advance(0)
-	}
-	return nil
-}
-
-// leaving notes what row r contributes, before its amounts grow. To keep it for every row
-// and set would take their product in memory, and each set waits at a condition of its own.
-func (c *progress) leaving(r int) {
-	c.before = c.before[:0]
-	for _, d := range c.sets.of(r) {
-		x := 0.0
-		if !c.isOpen(int(d)) {
-			x = c.contribution(int(d), r)
-		}
-		c.before = append(c.before, x)
-	}
-}
-
-// grew brings the sets of row r up to date after leaving, when its amounts have
-// grown.
-func (c *progress) grew(r int) {
-	for i, d := range c.sets.of(r) {
+	for i, d := range sets {
 		w := &c.at[d]
-		w.tried = false
-		if !c.isOpen(int(d)) && c.grewIn(int(d), r, c.before[i]) {
+		w.tried = false // the set may hold a placement now
+		if !c.isOpen(int(d)) && c.grew(int(d), row, c.before[i]) {
 			w.condition++
 			c.advance(int(d))
 		}
 	}
+	return nil
 }
 
-// grewIn is grew for set d. It reports whether the condition holds now.
-func (c *progress) grewIn(d, r int, before float64) bool {
+// grew brings the condition of set d up to date when row r has grown, and reports whether it
+// holds now.
+func (c *progress) grew(d, r int, before float64) bool {
 	w := &c.at[d]
 	switch k := int(w.condition) - c.free.Cols(); {
 	case k < 0:
@@ -430,20 +408,40 @@ func (c *progress) has(d int) float64 {
 	return max(float64(w.places)+gain, 0)
 }
 
-// why explains why set d cannot hold the gang.
+// why explains why set d cannot hold the gang. It copies the rows of a set of Domains, which are
+// few of many: the loop of an eviction asks after each victim.
 func (c *progress) why(d int) Infeasibility {
-	selected := c.sets.selected
 	if d < 0 {
 		return Infeasibility{}
 	}
-	if !c.sets.whole() { // the words are made once, so they may cost a pass over all rows
-		c.only.Reset(c.free.Rows())
-		c.sets.each(d, c.free.Rows(), func(r int) bool {
-			c.only.Set(r)
-			return true
-		})
+	free, selected := c.free, c.sets.selected
+	switch {
+	case c.sets.whole():
+	case c.spread.on: // its sets are rows of the whole matrix
+		c.only.Reset(free.Rows())
+		for _, r := range c.sets.rowsOf(d) {
+			if c.sets.eligible(int(r)) {
+				c.only.Set(int(r))
+			}
+		}
 		selected = c.only.Words()
+	default:
+		n := 0
+		c.onlyRows.Reset(vector.Schema{}, len(c.sets.rowsOf(d)), free.Cols())
+		for _, r := range c.sets.rowsOf(d) {
+			if c.sets.eligible(int(r)) {
+				c.row = free.Row(c.row, int(r))
+				c.onlyRows.SetRow(n, c.row)
+				n++
+			}
+		}
+		c.onlyRows.Resize(n)
+		free, selected = &c.onlyRows, nil
 	}
-	why, _ := c.bounds.why(c.free, selected)
+	first := int(c.at[d].condition)
+	if c.bounds.firstToFollow() > 0 { // it implies others that fail, too, and are easier to explain
+		first = 0
+	}
+	why, _ := c.bounds.why(first, free, selected)
 	return why
 }

@@ -317,16 +317,3 @@ func (s *spread) taken(sums []int64, skew bool) (places int64) {
 	}
 	return places
 }
-
-// countLeader is [leading.count] where no set takes more than its room. A set that is full of
-// workers anyway loses nothing to the leader but its place, so the best row need not be the one
-// with the best gain.
-func (s *spread) countLeader(l *leading, free *vector.Matrix, selected []uint64) (places int64, gain float64) {
-	places, gain = s.count(free, selected, l.counter.request, l.workers, false), noLeader
-	eachRow(selected, free.Rows(), func(r int) bool {
-		_, here := l.on(free, r)
-		gain = max(gain, s.gain(s.set(r), s.sums[s.set(r)], here))
-		return float64(places)+gain < float64(l.workers)
-	})
-	return places, gain
-}

@@ -289,27 +289,18 @@ func (t *Topology) Domains(dst *Domains, level string) error {
 	}
 	order := t.ordered(nil, l)
 	place := make([]int32, len(t.domains))
-	dst.Offsets = append(resized(dst.Offsets, len(order)+1)[:0], 0)
+	place[0] = int32(len(order)) // rows in no domain come last, and are cut off
 	for k, d := range order {
 		place[d] = int32(k)
-		dst.Offsets = append(dst.Offsets, 0)
 	}
-	for _, d := range t.at[l] {
-		if d != 0 {
-			dst.Offsets[place[d]+1]++
-		}
-	}
-	for k := range order {
-		dst.Offsets[k+1] += dst.Offsets[k]
-	}
-	dst.Rows = resized(dst.Rows, int(dst.Offsets[len(order)]))
-	next := slices.Clone(dst.Offsets)
+	keys := make([]int32, len(t.names))
 	for r, d := range t.at[l] {
-		if d != 0 {
-			dst.Rows[next[place[d]]] = int32(r)
-			next[place[d]]++
-		}
+		keys[r] = place[d]
 	}
+	rows := groups{starts: dst.Offsets, list: dst.Rows}
+	rows.take(keys, len(order)+1)
+	dst.Offsets = rows.starts[:len(order)+1]
+	dst.Rows = rows.list[:dst.Offsets[len(order)]]
 	return nil
 }
 

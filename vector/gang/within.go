@@ -74,9 +74,7 @@ type within struct {
 	has       float64
 	why       Infeasibility
 	explained bool
-	moved     []uint64      // sets that have changed since
-	only      vector.Matrix // the rows of a set
-	row       vector.ResourceVector
+	moved     []uint64 // sets that have changed since
 
 	// With budgets: an account for each owner with victims in a set.
 	pairs map[pair]int32 // row of accounts in the budget
@@ -232,39 +230,14 @@ func (w *within) compare(p *Proof, d int) {
 	}
 }
 
-// explain explains why set d does not hold the gang. It looks at the rows of the set alone,
-// where it can: the loop of an eviction asks after each victim.
+// explain explains why set d does not hold the gang.
 func (w *within) explain(p *Proof, d int) Infeasibility {
-	if d < 0 {
-		return Infeasibility{}
-	}
-	if w.budgeted(p, d) {
+	if d >= 0 && w.budgeted(p, d) {
 		why := p.bounds.shortOf(int(w.columns[d]), &w.progress.surplus[d])
 		why.Reason = InfeasibleBudget
 		return why
 	}
-	if p.spread.on { // its sets are rows of the whole matrix
-		return w.progress.why(d)
-	}
-	free, n := p.overlay.Matrix(), 0
-	w.only.Reset(vector.Schema{}, len(w.sets.rowsOf(d)), free.Cols())
-	w.sets.each(d, free.Rows(), func(r int) bool {
-		w.row = free.Row(w.row, r)
-		w.only.SetRow(n, w.row)
-		n++
-		return true
-	})
-	w.only.Resize(n)
-	c := int(w.progress.at[d].condition)
-	if p.bounds.firstToFollow() > 0 { // it implies others that fail, too
-		c = 0
-	}
-	for ; c < p.bounds.conditions(); c++ {
-		if why, fails := p.bounds.fails(c, &w.only, nil); fails {
-			return why
-		}
-	}
-	return Infeasibility{}
+	return w.progress.why(d)
 }
 
 // released counts a victim of an owner in the sets of its row.
@@ -324,15 +297,7 @@ func (w *within) budgetHolds(p *Proof, d int) bool {
 
 // sum sums up what the budgets leave in column j of set d, less what is needed.
 func (w *within) sum(p *Proof, d, j int) {
-	s, b := &w.progress.surplus[d], &p.budget
-	s.n, s.infinite = 0, false
-	s.add(-p.bounds.needed[j])
-	start := p.start.Column(j)
-	for _, r := range w.sets.rowsOf(d) {
-		if w.sets.eligible(int(r)) {
-			s.add(positive(start[r]))
-		}
-	}
+	s, b := w.progress.sum(&p.start, d, j), &p.budget
 	for i := w.first[d]; i >= 0; i = w.next[int(i)-b.owners-2] {
 		s.add(b.counts(&b.row(int(i))[j]))
 	}
