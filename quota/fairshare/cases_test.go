@@ -256,7 +256,7 @@ func testTakingCase(t *testing.T, c worked, tree *Tree) {
 		if got := claim.TakeAll([]int{}, list, c.Mode == "passing"); !slices.Equal(got, c.Allowed) {
 			t.Errorf("allowed %v, want %v", got, c.Allowed)
 		}
-		if why := claim.End(); (why.Reason == Allowed) != c.End {
+		if why := claim.end(); (why.Reason == Allowed) != c.End {
 			t.Errorf("end: %v, want %v", why, c.End)
 		}
 		claim.Drop()

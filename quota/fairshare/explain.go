@@ -7,55 +7,32 @@ import (
 	"github.com/resvec/resvec/internal/decimal"
 )
 
-// Reason says by which rule a taking is refused.
-type Reason uint8
+// Reason says by which rule a taking is refused. It is the text of a [Refusal], with its fields in
+// braces. A refusal is made as numbers where the rule is asked, thousands of times in a search;
+// words are made for the one that somebody reads.
+type Reason string
 
 const (
-	Allowed            Reason = iota
-	NotAllocated              // the victim is more than its queue has
-	SameQueue                 // within one queue the caller's priorities decide
-	AboveShare                // the taker would have more than its share
-	AboveLimit                // the taker would have more than its limit
-	AboveDeserved             // the taker would have more than it deserves, in every column that it asks for
-	FixedAboveDeserved        // what is not preemptible would be more than is deserved
-	WithinEntitled            // the giver has no more than it is entitled to, and the taker would have more than it deserves
-	WithinDeserved            // the giver has no more than it deserves
-	Guaranteed                // the giver would have less than its guarantee
-	NoHelp                    // the victim releases nothing that is asked for
-	NotBorrowing              // the giver, or a queue above it, doesn't borrow
-	GaveAlready               // the giver has given its one victim of the second round
-	BorrowsMore               // the taker would borrow more than the giver after the victim
-	BorrowsAsMuch             // the taker would borrow no less than the giver does
-	NotMore                   // the taker would be no more saturated than before
-	Saturated                 // the taker would be more saturated than the giver after the victim
-	Falls                     // the taker, or a queue above it, would be less saturated than before
-	StillMore                 // the taker would have more than its share, and too much of it for what the giver has left
+	Allowed            Reason = ""
+	NotAllocated       Reason = "victim of {other} releases {amount} of {resource}, and the queue has {limit}"
+	SameQueue          Reason = "victim of {other} is in the queue that asks, or in no leaf" // there the caller's priorities decide
+	AboveShare         Reason = "queue {queue} would have {amount} of {resource}, more than its share {limit}"
+	AboveLimit         Reason = "queue {queue} would have {amount} of {resource}, more than its limit {limit}"
+	AboveDeserved      Reason = "queue {queue} would have more than it deserves of everything it asks for"
+	FixedAboveDeserved Reason = "queue {queue} would have {amount} of {resource} that is not preemptible, more than it deserves: {limit}"
+	WithinEntitled     Reason = "queue {other} has no more than it is entitled to, and queue {queue} would have {amount} of {resource}, more than it deserves: {limit}"
+	WithinDeserved     Reason = "queue {other} has no more than it deserves"
+	Guaranteed         Reason = "queue {other} would have {amount} of {resource}, less than its guarantee {limit}"
+	NoHelp             Reason = "victim of {other} releases nothing that queue {queue} asks for"
+	NotBorrowing       Reason = "queue {other} borrows nothing that queue {queue} asks for" // or one above it borrows nothing at all
+	GaveAlready        Reason = "queue {other} has given its victim of the second round"
+	BorrowsMore        Reason = "queue {queue} would borrow {left}, more than queue {other} after the victim: {right}"
+	BorrowsAsMuch      Reason = "queue {queue} would borrow {left}, not less than queue {other}: {right}"
+	NotMore            Reason = "queue {queue} would be saturated by {left}, not more than before: {right}"
+	Saturated          Reason = "queue {queue} would be saturated by {left}, more than queue {other} after the victim: {right}"
+	Falls              Reason = "queue {queue} would be saturated by {left}, less than before: {right}" // the taker, or a queue above it
+	StillMore          Reason = "queue {queue} would have {left} of its share of {resource}, too much as queue {other} has {right} left"
 )
-
-// refusalTexts has the text of each reason, with the fields of a Refusal in braces. A refusal is
-// made as numbers where the rule is asked, thousands of times in a search; words are made here,
-// for the one that somebody reads.
-var refusalTexts = [...]string{
-	Allowed:            "allowed",
-	NotAllocated:       "victim of {other} releases {amount} of {resource}, and the queue has {limit}",
-	SameQueue:          "victim of {other} is in the queue that asks, or in no leaf",
-	AboveShare:         "queue {queue} would have {amount} of {resource}, more than its share {limit}",
-	AboveLimit:         "queue {queue} would have {amount} of {resource}, more than its limit {limit}",
-	AboveDeserved:      "queue {queue} would have more than it deserves of everything it asks for",
-	FixedAboveDeserved: "queue {queue} would have {amount} of {resource} that is not preemptible, more than it deserves: {limit}",
-	WithinEntitled:     "queue {other} has no more than it is entitled to, and queue {queue} would have {amount} of {resource}, more than it deserves: {limit}",
-	WithinDeserved:     "queue {other} has no more than it deserves",
-	Guaranteed:         "queue {other} would have {amount} of {resource}, less than its guarantee {limit}",
-	NoHelp:             "victim of {other} releases nothing that queue {queue} asks for",
-	NotBorrowing:       "queue {other} borrows nothing that queue {queue} asks for",
-	GaveAlready:        "queue {other} has given its victim of the second round",
-	BorrowsMore:        "queue {queue} would borrow {left}, more than queue {other} after the victim: {right}",
-	BorrowsAsMuch:      "queue {queue} would borrow {left}, not less than queue {other}: {right}",
-	NotMore:            "queue {queue} would be saturated by {left}, not more than before: {right}",
-	Saturated:          "queue {queue} would be saturated by {left}, more than queue {other} after the victim: {right}",
-	Falls:              "queue {queue} would be saturated by {left}, less than before: {right}",
-	StillMore:          "queue {queue} would have {left} of its share of {resource}, too much as queue {other} has {right} left",
-}
 
 // Refusal says why taking is not allowed. The zero Refusal says that it is.
 type Refusal struct {
@@ -69,9 +46,12 @@ type Refusal struct {
 // String returns one line of text, without a newline, such as "queue b would be saturated by 4/5,
 // more than queue a after the victim: 1/2".
 func (r Refusal) String() string {
+	if r.Reason == Allowed {
+		return "allowed"
+	}
 	return strings.NewReplacer("{queue}", r.Queue, "{other}", r.Other, "{resource}", r.Resource,
 		"{amount}", text(r.Amount), "{limit}", text(r.Limit), "{left}", r.Left.String(), "{right}", r.Right.String()).
-		Replace(refusalTexts[r.Reason])
+		Replace(string(r.Reason))
 }
 
 func text(x float64) string {
@@ -81,33 +61,21 @@ func text(x float64) string {
 	return decimal.Format(x)
 }
 
-// Cause says what bounds the share of a queue.
-type Cause uint8
+// Cause says what bounds the share of a queue. It is the text of a [Bound], with its fields in
+// braces.
+type Cause string
 
 const (
-	ByWanted    Cause = iota // it wants no more
-	ByLimit                  // it may have no more
-	ByDeserved               // it gets what it deserves, and nothing is left for more
-	ByLevel                  // it gets its part, by weight, of what is left
-	ByPriority               // queues of higher priority leave nothing
-	ByZero                   // weight 0: it gets nothing beyond what it deserves or is guaranteed
-	ByOversold               // more is promised than there is: nobody gets more than that
-	ByGuarantee              // it gets its guarantee: its part by weight is no more
-	ByTotal                  // the top: all there is
+	ByWanted    Cause = "all it wants"
+	ByLimit     Cause = "its limit"
+	ByDeserved  Cause = "deserves {deserved}, wants {wanted}, nothing is left beyond"
+	ByLevel     Cause = "level {level} times weight {weight}, wants {wanted}" // its part of what is left
+	ByPriority  Cause = "wants {wanted}, and queues of higher priority leave nothing"
+	ByZero      Cause = "weight 0, wants {wanted}"           // it gets nothing beyond what it deserves or is guaranteed
+	ByOversold  Cause = "{parent} is oversold by {oversold}" // nobody gets more than is promised
+	ByGuarantee Cause = "its guarantee, its part by weight is no more, wants {wanted}"
+	ByTotal     Cause = "all there is" // the top
 )
-
-// boundTexts has the text of each cause, with the fields of a Bound in braces.
-var boundTexts = [...]string{
-	ByWanted:    "all it wants",
-	ByLimit:     "its limit",
-	ByDeserved:  "deserves {deserved}, wants {wanted}, nothing is left beyond",
-	ByLevel:     "level {level} times weight {weight}, wants {wanted}",
-	ByPriority:  "wants {wanted}, and queues of higher priority leave nothing",
-	ByZero:      "weight 0, wants {wanted}",
-	ByOversold:  "{parent} is oversold by {oversold}",
-	ByGuarantee: "its guarantee, its part by weight is no more, wants {wanted}",
-	ByTotal:     "all there is",
-}
 
 // Bound says what bounds the share of a queue in a column, and by how much.
 type Bound struct {
@@ -227,5 +195,5 @@ func (b Bound) String() string {
 	return queue + ": " + text(b.Share) + " of " + b.Resource + ": " +
 		strings.NewReplacer("{deserved}", text(b.Deserved), "{wanted}", text(b.Wanted), "{level}", b.Level.String(),
 			"{weight}", decimal.Format(b.Weight), "{parent}", parent, "{oversold}", text(b.Oversold)).
-			Replace(boundTexts[b.Cause])
+			Replace(string(b.Cause))
 }

@@ -1,7 +1,9 @@
 package fairshare
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 
 	"github.com/resvec/resvec/vector"
 )
@@ -17,7 +19,6 @@ type order struct {
 	refused     []int32 // candidates that Kueue's second round asks for again
 	rounds      []int32
 	measures    []Ratio // per row
-	isOn        []bool  // per row: whether it is above the claim's leaf, or is it
 }
 
 // Victims takes, of the candidates, those that the rules allow, one by one, and yields where
@@ -44,12 +45,8 @@ func (c *Claim) offer(candidates []Victim, yield func(int, vector.ResourceVector
 	o, t := &c.order, c.t
 	n := len(t.rows)
 	o.first, o.last, o.measures = resized(o.first, n), resized(o.last, n), resized(o.measures, n)
-	o.rounds, o.isOn, o.next = resized(o.rounds, 2*n), resized(o.isOn, n), resized(o.next, len(candidates))
+	o.rounds, o.next = resized(o.rounds, 2*n), resized(o.next, len(candidates))
 	o.leaves, o.refused = o.leaves[:0], o.refused[:0]
-	clear(o.isOn)
-	for _, x := range c.path {
-		o.isOn[x] = true
-	}
 	for i := range o.rounds {
 		o.rounds[i] = -1
 	}
@@ -127,7 +124,7 @@ func (c *Claim) place(leaf int32) {
 	}
 	for row := leaf; row > 0; row = t.rows[row].parent {
 		if entrant >= 0 {
-			if t.options.Rules == Kueue && o.isOn[row] {
+			if t.options.Rules == Kueue && slices.Contains(c.path, row) {
 				o.measures[row] = t.borrowing(row, c.leaf, c.asks, 1)
 			} else {
 				o.measures[row] = t.measure(row)
@@ -144,13 +141,7 @@ func (c *Claim) winner(x, y int32) int32 {
 	if x < 0 || y < 0 {
 		return max(x, y)
 	}
-	switch c.order.measures[x].Compare(c.order.measures[y]) {
-	case 1:
-		return x
-	case -1:
-		return y
-	}
-	if c.t.shape.rank[x] > c.t.shape.rank[y] {
+	if cmp.Or(c.order.measures[x].Compare(c.order.measures[y]), cmp.Compare(c.t.shape.rank[x], c.t.shape.rank[y])) > 0 {
 		return x
 	}
 	return y

@@ -289,8 +289,8 @@ func (p *pair) reclaim() {
 				p.fatal("reason: ", why)
 			}
 		}
-		if got, want := claim.End().Reason == Allowed, model.end(); got != want {
-			p.fatal("end is ", got, ", want ", want, ": ", claim.End())
+		if got, want := claim.end().Reason == Allowed, model.end(); got != want {
+			p.fatal("end is ", got, ", want ", want, ": ", claim.end())
 		}
 		claim.Drop()
 		p.m.drop(model)

@@ -469,7 +469,7 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 		c.taken = slices.Delete(c.taken, i, i+1)
 		c.amounts = slices.Delete(c.amounts, i*cols, (i+1)*cols)
 	}
-	if why = c.End(); why.Reason != Allowed {
+	if why = c.end(); why.Reason != Allowed {
 		c.Drop()
 		return why, false
 	}
@@ -494,10 +494,10 @@ func (c *Claim) Taken(dst []int) []int {
 	return dst
 }
 
-// End asks what has to hold when all victims are taken, for those that are now. By KAI's
+// end asks what has to hold when all victims are taken, for those that are now. By KAI's
 // rules the taker must not end more above its share than the givers, and by Leximin nobody
 // above the taker may have lost: docs/proofs.md says why that is needed.
-func (c *Claim) End() (why Refusal) {
+func (c *Claim) end() (why Refusal) {
 	t := c.t
 	if t.options.Rules == Leximin {
 		for step, x := range c.path {
