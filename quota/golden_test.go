@@ -6,30 +6,29 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // golden is a ledger as its specification has it, slow and plain: it keeps only what was
 // recorded - queues, jobs with their min and holds, their tasks with their charges, all by
-// name - and works out every limit, room and firm card from these records whenever it is
-// asked. Only sums are kept: put changes them, and the model counts them again now and
-// then. It shares no code with the ledger, only the types of questions and answers.
+// name - and works out every sum, limit, room and firm card from these records whenever it is
+// asked. It shares no code with the ledger, only the types of questions and answers. Numbers
+// in comments are sections of the specification.
 type golden struct {
 	cfg    Config
+	cards  []string // that are counted
 	outs   []string // the outputs that it has, sorted
-	dims   []string // cpu, memory, the outputs, and the cards
 	total  map[string]int64
-	known  map[string]bool     // cards
-	nodes  map[string][]string // their cards, sorted
-	has    map[goldCell]int64  // what is allocatable, by node and card
+	known  map[string]bool             // cards
+	nodes  map[string]map[string]int64 // what is allocatable of each card
 	seq    uint64
 	queues map[string]*goldQueue
-	jobs   map[string]*goldJob // a record is never changed: who changes a job puts another one
-	sums   map[goldCell]goldSum
-	on     map[goldCell]int64 // what is charged, by node and card
+	jobs   map[string]*goldJob
 
 	waiting map[string]*goldRequest // tasks that were pending in the last view
 }
+
+// dims are what is counted.
+func (g *golden) dims() []string { return slices.Concat([]string{"cpu", "memory"}, g.cards, g.outs) }
 
 type goldQueue struct {
 	name, parent string
@@ -129,9 +128,14 @@ func goldPlus(a, b int64) int64 {
 	return a + b
 }
 
-// cards lists the items that are cards, as they come.
+// counted are the items but cpu and memory.
+func (r *goldRequest) counted() []goldWant {
+	return slices.DeleteFunc(slices.Clone(r.items), func(want goldWant) bool { return goldPlain(want.cards[0]) })
+}
+
+// cards are the items that are cards.
 func (r *goldRequest) cards() []goldWant {
-	return slices.DeleteFunc(slices.Clone(r.items), func(want goldWant) bool { return !goldCard(want.cards[0]) })
+	return slices.DeleteFunc(r.counted(), func(want goldWant) bool { return goldOutput(want.cards[0]) })
 }
 
 // amount is what is requested of cpu, memory or an output.
@@ -145,16 +149,20 @@ func (r *goldRequest) amount(dim string) (sum int64) {
 }
 
 func newGolden(cfg Config, outs []string) *golden {
-	return &golden{
-		cfg: cfg, outs: outs, dims: slices.Concat([]string{"cpu", "memory"}, outs), known: map[string]bool{},
-		queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, sums: map[goldCell]goldSum{}, on: map[goldCell]int64{}, waiting: map[string]*goldRequest{},
-	}
+	return &golden{cfg: cfg, outs: outs, known: map[string]bool{}, queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, waiting: map[string]*goldRequest{}}
 }
 
-// clone copies what operations change, so that what is tried can be forgotten.
+// clone copies the ledger, so that what is tried can be forgotten.
 func (g *golden) clone() *golden {
 	c := *g
-	c.jobs, c.sums, c.on, c.waiting = maps.Clone(g.jobs), maps.Clone(g.sums), maps.Clone(g.on), maps.Clone(g.waiting)
+	c.queues, c.jobs, c.waiting = map[string]*goldQueue{}, map[string]*goldJob{}, maps.Clone(g.waiting)
+	for name, q := range g.queues {
+		own := *q
+		c.queues[name] = &own
+	}
+	for id, j := range g.jobs {
+		c.jobs[id] = j.clone()
+	}
 	return &c
 }
 
@@ -179,24 +187,31 @@ func (g *golden) in(queue, job string) *goldJob {
 	return nil
 }
 
-// task returns a charged task, its job and its place among the tasks of the job.
-func (g *golden) task(id string) (*goldJob, *goldTask, int) {
+// task returns a charged task and its job.
+func (g *golden) task(id string) (*goldJob, *goldTask) {
 	for _, j := range g.jobs {
 		for at := range j.tasks {
 			if j.tasks[at].id == id {
-				return j, &j.tasks[at], at
+				return j, &j.tasks[at]
 			}
 		}
 	}
-	return nil, nil, 0
+	return nil, nil
 }
 
-// edit returns a record of a job to be changed and put, a new one if there is none.
-func (g *golden) edit(job, queue string) *goldJob {
-	if g.jobs[job] == nil {
-		return &goldJob{id: job, queue: queue, anyMix: g.cfg.AnyMix}
+// record returns the record of a job, a new one if there is none.
+func (g *golden) record(job, queue string) *goldJob {
+	if j := g.jobs[job]; j != nil {
+		return j
 	}
-	return g.jobs[job].clone()
+	return &goldJob{id: job, queue: queue, anyMix: g.cfg.AnyMix}
+}
+
+// put keeps the record of a job. One without min and tasks is none.
+func (g *golden) put(j *goldJob) {
+	if g.jobs[j.id] = j; !j.reserved && len(j.tasks) == 0 {
+		delete(g.jobs, j.id)
+	}
 }
 
 func (j *goldJob) clone() *goldJob {
@@ -209,16 +224,6 @@ func (j *goldJob) clone() *goldJob {
 		c.tasks[i].charges = slices.Clone(c.tasks[i].charges)
 	}
 	return &c
-}
-
-// put replaces the record of a job, nil: by none. A job without min and tasks is none.
-func (g *golden) put(id string, j *goldJob) {
-	g.count(g.jobs[id], -1)
-	delete(g.jobs, id)
-	if j != nil && (j.reserved || len(j.tasks) > 0) {
-		g.jobs[id] = j
-		g.count(j, 1)
-	}
 }
 
 func (it *goldItem) held() (sum int64) {
@@ -267,6 +272,11 @@ func (j *goldJob) covered(item int, card string) (sum int64) {
 // left is the part of an item's min that no charge covers.
 func (j *goldJob) left(item int) int64 { return j.items[item].amount - j.covered(item, "") }
 
+// goldCards are those of some names that are cards.
+func goldCards(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !goldCard(name) })
+}
+
 // cards are the cards that a task is charged.
 func (t *goldTask) cards() (cards []string) {
 	for _, c := range t.charges {
@@ -294,63 +304,63 @@ func (j *goldJob) firm(want goldWant, item int) string {
 	return ""
 }
 
-// Sums and limits.
-
-type goldCell struct{ queue, dim string } // or a node and a card
+// Sums and limits: 1, 9.
 
 type goldSum struct{ allocated, held, elastic int64 }
 
 func (s goldSum) floor() int64 { return s.allocated - s.elastic + s.held }
 func (s goldSum) full() int64  { return s.allocated + s.held }
 
-func (s goldSum) plus(other goldSum, sign int64) goldSum {
-	return goldSum{s.allocated + sign*other.allocated, s.held + sign*other.held, s.elastic + sign*other.elastic}
-}
-
-// sums adds up what a job has, by dimension. Elastic is the uncovered part of the charges
-// of a job whose min is known.
-func (j *goldJob) sums() map[string]goldSum {
-	sums := map[string]goldSum{}
+// sum adds up what a job has; nil has nothing. Elastic is the uncovered part of the charges of
+// a job whose min is known.
+func (j *goldJob) sum(dim string) (s goldSum) {
 	if j == nil {
-		return sums
+		return s
 	}
 	for _, it := range j.items {
-		for card, held := range it.hold {
-			sums[card] = sums[card].plus(goldSum{held: held}, 1)
-		}
+		s.held += it.hold[dim]
 	}
 	for c := range j.charges {
-		s := goldSum{allocated: c.amount}
-		if j.reserved {
-			s.elastic = c.amount - c.covered
-		}
-		sums[c.card] = sums[c.card].plus(s, 1)
-	}
-	return sums
-}
-
-// count adds a job to the sums of its queue and those above, or takes it out.
-func (g *golden) count(j *goldJob, sign int64) {
-	for dim, s := range j.sums() {
-		for _, q := range g.levels(j.queue) {
-			at := goldCell{q.name, dim}
-			g.sums[at] = g.sums[at].plus(s, sign)
+		if c.card == dim {
+			s.allocated += c.amount
+			if j.reserved {
+				s.elastic += c.amount - c.covered
+			}
 		}
 	}
-	for at, amount := range j.on() {
-		g.on[at] += sign * amount
-	}
+	return s
 }
 
-// on is what the job is charged on nodes that are known. More than goldMost of a task is no
-// amount of a node.
-func (j *goldJob) on() map[goldCell]int64 {
-	on := map[goldCell]int64{}
-	if j != nil {
+// under lists the jobs of a queue and of those below it.
+func (g *golden) under(queue string) (jobs []*goldJob) {
+	for _, j := range g.jobs {
+		if slices.Contains(g.levels(j.queue), g.queues[queue]) {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// sum adds up what a queue has: a charge counts in every ancestor.
+func (g *golden) sum(queue, dim string) goldSum { return goldSumOf(g.under(queue), dim) }
+
+func goldSumOf(jobs []*goldJob, dim string) (sum goldSum) {
+	for _, j := range jobs {
+		s := j.sum(dim)
+		sum.allocated, sum.held, sum.elastic = sum.allocated+s.allocated, sum.held+s.held, sum.elastic+s.elastic
+	}
+	return sum
+}
+
+// charged is what is charged of a card on the nodes that are known. More than goldMost of a
+// task is no amount of a node.
+func (g *golden) charged(card string) map[string]int64 {
+	on := map[string]int64{}
+	for _, j := range g.jobs {
 		for _, t := range j.tasks {
 			for _, c := range t.charges {
-				if t.node != "" && goldCard(c.card) {
-					on[goldCell{t.node, c.card}] += min(c.amount, goldMost)
+				if t.node != "" && c.card == card {
+					on[t.node] += min(c.amount, goldMost)
 				}
 			}
 		}
@@ -360,24 +370,19 @@ func (j *goldJob) on() map[goldCell]int64 {
 
 const goldMost = 1 << 40
 
-// totalOf is what the cluster has: of a card on a node the greater of what is allocatable
+// cardsOf are the cards of a node.
+func (g *golden) cardsOf(node string) []string { return slices.Sorted(maps.Keys(g.nodes[node])) }
+
+// totalOf is what the cluster has (3): of a card on a node the greater of what is allocatable
 // and what is charged.
 func (g *golden) totalOf(dim string) int64 {
 	total := g.total[dim]
-	for at, charged := range g.on {
-		if at.dim == dim {
-			total += max(0, charged-g.has[at])
+	if goldCard(dim) {
+		for node, charged := range g.charged(dim) {
+			total += max(0, charged-g.nodes[node][dim])
 		}
 	}
 	return total
-}
-
-// recount works out all sums from the records.
-func (g *golden) recount() {
-	g.sums, g.on = map[goldCell]goldSum{}, map[goldCell]int64{}
-	for _, j := range g.jobs {
-		g.count(j, 1)
-	}
 }
 
 // levels are a queue and those above it, the lowest first.
@@ -386,40 +391,6 @@ func (g *golden) levels(queue string) (levels []*goldQueue) {
 		levels = append(levels, q)
 	}
 	return levels
-}
-
-// counted is how much can be charged or held beyond what is there, whatever the limits are:
-// the tree has less than 2^53, and a queue may come to less than 2^52 in any case.
-func (g *golden) counted(queue, dim string, held int64) goldRoom {
-	levels := g.levels(queue)
-	root := levels[len(levels)-1].name
-	r := goldRoom{amount: 1<<53 - 1 - g.sums[goldCell{root, dim}].full(), limit: 1<<53 - 1, level: root, tooLarge: true}
-	if mine := 1<<52 - 1 - g.sums[goldCell{queue, dim}].full(); mine > r.amount {
-		r.amount, r.limit, r.level = mine, 1<<52-1, queue
-	}
-	if held > 0 {
-		r.amount = max(0, r.amount)
-	}
-	r.amount += held
-	return r
-}
-
-// within is the smaller room, of another one only if it is too small for an amount.
-func (r goldRoom) within(amount int64, other goldRoom) goldRoom {
-	if amount > other.amount && other.amount < r.amount {
-		return other
-	}
-	return r
-}
-
-// vacated is what a job holds on a card and won't hold with another min: less what the
-// items of that before one hold.
-func (j *goldJob) vacated(next *goldJob, index int, card string) int64 {
-	held := j.sums()[card].held
-	for _, before := range next.items[:index] {
-		held -= before.hold[card]
-	}
-	return held
 }
 
 // isLeaf reports whether a queue has no children but orphans.
@@ -482,117 +453,154 @@ func (g *golden) real(q *goldQueue, dim string) int64 {
 	return min(g.capability(q, dim), left)
 }
 
-func btoi(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
+// isOver reports whether a sum is above a limit.
+func (s goldSum) isOver(limit int64) bool {
+	return limit != Unlimited && max(s.allocated, s.floor()) > limit
 }
 
-// over lists what is above its limit: all of it must be marked.
+// over lists what is above its limit: all of it must be marked (7).
 func (g *golden) over() (list []Headroom) {
 	for _, queue := range slices.Sorted(maps.Keys(g.queues)) {
-		dims := slices.Clone(g.dims)
-		slices.SortStableFunc(dims[2:], func(a, b string) int { // outputs come last
-			return cmp.Compare(btoi(goldOutput(a)), btoi(goldOutput(b)))
-		})
-		for _, dim := range dims {
-			limit, s := g.limit(queue, dim), g.sums[goldCell{queue, dim}]
-			if used := max(s.allocated, s.floor()); limit != Unlimited && used > limit {
-				list = append(list, Headroom{Resource: dim, Why: reasonOverCapacity, Room: Amount(limit - used), Level: queue, Limit: Amount(limit)})
+		jobs := g.under(queue)
+		for _, dim := range g.dims() {
+			if limit, s := g.limit(queue, dim), goldSumOf(jobs, dim); s.isOver(limit) {
+				list = append(list, Headroom{Resource: dim, Why: reasonOverCapacity, Room: Amount(limit - max(s.allocated, s.floor())), Level: queue, Limit: Amount(limit)})
 			}
 		}
 	}
 	return list
 }
 
-// Rooms.
+// Rooms: the largest amounts that would be admitted.
 
-// goldRoom is the largest amount that would be admitted.
-type goldRoom struct {
-	amount, limit int64
-	level         string
-	promised      bool // the promises to others are what limits it
-	stuck         bool // what has to move is more than there is room for
-	tooLarge      bool // more can't be counted
-}
-
-// rooms returns the least room of the levels of a queue, the lowest level on ties. tests
-// returns the largest amounts that pass the hard and the promise test of one level.
-func (g *golden) rooms(queue, dim string, tests func(s goldSum, limit int64) (hard, promise int64)) (r goldRoom) {
+// room returns the least room of the levels of a queue, the lowest level on ties (6). test
+// returns the largest amount that passes the tests of one level, and what limits it.
+func (g *golden) room(queue, dim string, test func(s goldSum, limit int64) (int64, Reason)) (r Headroom) {
 	for i, q := range g.levels(queue) {
 		limit := g.limit(q.name, dim)
-		hard, promise := int64(Unlimited), int64(Unlimited)
+		room, why := int64(Unlimited), reasonOverCapacity
 		if limit != Unlimited {
-			hard, promise = tests(g.sums[goldCell{q.name, dim}], limit)
+			room, why = test(g.sum(q.name, dim), limit)
 		}
-		if room := min(hard, promise); i == 0 || room < r.amount {
-			r = goldRoom{amount: room, limit: limit, level: q.name, promised: promise < hard}
+		if i == 0 || room < int64(r.Room) {
+			r = Headroom{Resource: dim, Why: g.lacking(q, dim, why), Room: Amount(room), Level: q.name, Limit: Amount(limit)}
 		}
 	}
 	return r
 }
 
-// floorRoom is the room for a min: floor + min <= limit. less is taken out of the floor.
-func (g *golden) floorRoom(queue, dim string, less int64) goldRoom {
-	return g.rooms(queue, dim, func(s goldSum, limit int64) (int64, int64) {
-		return limit - (s.floor() - less), Unlimited
+// lacking is why a card has no room at a level: that its quota lacks the card comes
+// before anything else.
+func (g *golden) lacking(q *goldQueue, card string, why Reason) Reason {
+	switch {
+	case goldHas(q.capability, card), g.limit(q.name, card) != 0:
+		return why
+	case goldHas(q.denied, card):
+		return reasonUnreadableQuota
+	}
+	return ReasonNoQuota
+}
+
+// floorRoom is the room for a min: floor + min <= limit (5). less is taken out of the floor.
+func (g *golden) floorRoom(queue, dim string, less int64) Headroom {
+	return g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
+		return limit - (s.floor() - less), reasonOverCapacity
 	})
 }
 
 // chargeRoom is the room for a charge q of which c = min(q, held) is covered: allocated + q <=
-// limit and full + (q - c) <= limit; c = q has no promise test.
-func (g *golden) chargeRoom(queue, dim string, held int64) goldRoom {
-	return g.rooms(queue, dim, func(s goldSum, limit int64) (hard, promise int64) {
-		hard, promise = limit-s.allocated, limit-s.full()
+// limit and full + (q - c) <= limit; c = q has no promise test (6).
+func (g *golden) chargeRoom(queue, dim string, held int64) Headroom {
+	return g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
+		promise := limit - s.full()
 		if held > 0 {
 			promise = held + max(0, promise)
 		}
-		return hard, promise
+		return goldTests(limit-s.allocated, promise)
 	})
 }
 
 // moveRoom is the room for a charge q that an item's whole hold h follows: allocated + q <=
-// limit and full + max(h, q) <= limit.
-func (g *golden) moveRoom(queue, dim string, hold int64) goldRoom {
-	r := g.rooms(queue, dim, func(s goldSum, limit int64) (hard, promise int64) {
-		hard, promise = limit-s.allocated, limit-s.full()
+// limit and full + max(h, q) <= limit (6).
+func (g *golden) moveRoom(queue, dim string, hold int64) Headroom {
+	return g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
+		promise := limit - s.full()
 		if hold > promise {
 			promise = min(0, promise)
 		}
-		return hard, promise
+		room, why := goldTests(limit-s.allocated, promise)
+		if s.full() < limit && s.allocated+hold > limit {
+			why = reasonHoldTooLarge
+		}
+		return room, why
 	})
-	s := g.sums[goldCell{r.level, dim}]
-	r.stuck = r.limit != Unlimited && s.full() < r.limit && s.allocated+hold > r.limit
+}
+
+// goldTests is the smaller of two rooms.
+func goldTests(hard, promise int64) (int64, Reason) {
+	if promise < hard {
+		return promise, reasonPromised
+	}
+	return hard, reasonOverCapacity
+}
+
+// counted is how much can be charged or held beyond what is there, whatever the limits are
+// (15): the tree has less than 2^53, and a queue may come to less than 2^52 in any case.
+func (g *golden) counted(queue, dim string, held int64) Headroom {
+	levels := g.levels(queue)
+	root := levels[len(levels)-1].name
+	room := func(level string, most int64) Headroom {
+		return Headroom{Resource: dim, Why: reasonTooLarge, Room: Amount(most - g.sum(level, dim).full()), Level: level, Limit: Amount(most)}
+	}
+	r := room(root, 1<<53-1)
+	if mine := room(queue, 1<<52-1); mine.Room > r.Room {
+		r = mine
+	}
+	if held > 0 {
+		r.Room = max(0, r.Room)
+	}
+	r.Room += Amount(held)
 	return r
 }
 
-// itemRoom returns the room for an item of a task on a card. elsewhere: it is firm on
-// another card.
-func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, item int, card string) (r goldRoom, elsewhere bool) {
+// goldWithin is the smaller room, of what can be counted only if that is too small for an amount.
+func goldWithin(amount int64, r, counted Headroom) Headroom {
+	if amount > int64(counted.Room) && counted.Room < r.Room {
+		return counted
+	}
+	return r
+}
+
+// itemRoom is the room for an item of a task on a card (6).
+func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, item int, card string) Headroom {
 	if firm := j.firm(want, item); firm != "" && firm != card {
-		return goldRoom{level: queue, limit: g.limit(queue, card)}, true
+		return Headroom{Resource: card, Why: reasonFirmElsewhere, Level: queue, Limit: Amount(g.limit(queue, card))}
 	}
-	if item < 0 {
-		return g.chargeRoom(queue, card, 0), false
+	held, all := int64(0), int64(0) // on the card, and what moves there
+	if item >= 0 {
+		it := j.items[item]
+		if held = it.hold[card]; !j.spreads(it.goldWant) {
+			all = it.held()
+		}
 	}
-	it := j.items[item]
-	if !j.spreads(it.goldWant) && it.held() > it.hold[card] {
-		return g.moveRoom(queue, card, it.held()), false
+	if all <= held {
+		return goldWithin(want.amount, g.chargeRoom(queue, card, held), g.counted(queue, card, held))
 	}
-	return g.chargeRoom(queue, card, it.hold[card]), false
+	counted := g.counted(queue, card, 0)
+	if all > int64(counted.Room) {
+		counted.Room = min(0, counted.Room)
+	}
+	return goldWithin(want.amount, g.moveRoom(queue, card, all), counted)
 }
 
 // alone returns the ledger as if nothing were held but for a job of a queue.
 func (g *golden) alone(queue, job string) *golden {
 	c := g.clone()
-	for id, j := range g.jobs {
-		if j != g.in(queue, job) && j.holds() {
-			bare := j.clone()
-			for i := range bare.items {
-				clear(bare.items[i].hold)
+	for _, j := range c.jobs {
+		for i := range j.items {
+			if j != c.in(queue, job) {
+				clear(j.items[i].hold)
 			}
-			c.put(id, bare)
 		}
 	}
 	return c
@@ -610,35 +618,28 @@ func goldReason(reason Reason, queue string) Refusal {
 	return Refusal{Reason: reason, Queue: queue, Headroom: Headroom{Why: reason}}
 }
 
-// goldRefuseAmount is the refusal of an amount.
-func goldRefuseAmount(a *Answer, queue string, item int, want goldWant, r goldRoom, best string, why Reason) bool {
-	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: Amount(want.amount), output: goldOutput(want.cards[0])}
-	f.Headroom = Headroom{Resource: goldKey(want.cards), Why: why, Room: Amount(r.amount), Level: r.level, Limit: Amount(r.limit)}
-	switch dim := want.cards[0]; {
-	case dim == "cpu":
-		f.Reason = ReasonInsufficientCPUQuota
-	case dim == "memory":
-		f.Reason = ReasonInsufficientMemoryQuota
-	case goldCard(dim):
-		f.Item = item
+// goldLacks is the reason why there is too little of a dimension.
+func goldLacks(dim string) Reason {
+	switch dim {
+	case "cpu":
+		return ReasonInsufficientCPUQuota
+	case "memory":
+		return ReasonInsufficientMemoryQuota
 	}
-	if len(want.cards) > 1 {
-		f.Best = best
-	}
-	return goldRefuse(a, f)
+	return ReasonInsufficientScalarQuota
 }
 
-// lacking is why a card has no room at a level: that its quota lacks the card comes
-// before anything else.
-func (g *golden) lacking(level, card string, why Reason) Reason {
-	q := g.queues[level]
-	switch {
-	case goldHas(q.capability, card), g.limit(level, card) != 0:
-		return why
-	case goldHas(q.denied, card):
-		return reasonUnreadableQuota
+// goldRefuseAmount is the refusal of an amount, with the numbers of its best alternative.
+func goldRefuseAmount(a *Answer, queue string, item int, want goldWant, best Headroom) bool {
+	dim := want.cards[0]
+	f := Refusal{Reason: goldLacks(dim), Queue: queue, Requested: Amount(want.amount), output: goldOutput(dim), Headroom: best}
+	if f.Item, f.Resource = item, goldKey(want.cards); !goldCard(dim) {
+		f.Item = 0
 	}
-	return ReasonNoQuota
+	if len(want.cards) > 1 {
+		f.Best = best.Resource
+	}
+	return goldRefuse(a, f)
 }
 
 // admits makes the checks of a queue: it exists, is a leaf, and it and all ancestors are open.
@@ -725,92 +726,125 @@ func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
 	return next
 }
 
-// fill finds the holds of an item, left to right, on top of those of the items before it. What
-// the job itself has in the floor is taken out of the test.
+// fill finds the holds of an item of a min, left to right, on top of those of the items before
+// it (5). If there is no room, it says so, and what was found stays.
 func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
-	it := &next.items[index]
-	spreads, firm, left := next.spreads(it.goldWant), next.firm(it.goldWant, index), next.left(index)
-	own := old.sums()
-	room := func(g *golden, card string) goldRoom {
-		less := own[card].floor()
-		for i, before := range next.items[:index] {
-			less -= before.hold[card] + next.covered(i, card)
-		}
-		return g.floorRoom(next.queue, card, less)
+	fill := g.fillOne
+	if next.spreads(next.items[index].goldWant) {
+		fill = g.fillSpread
 	}
-	alone := sync.OnceValue(func() *golden { return g.alone(next.queue, next.id) })
-	var best, sum goldRoom // of the roomiest alternative, and what whole units add up to
-	var options []Headroom
-	bestCard, bestWhy, fits := "", Reason(""), true
-	at := slices.IndexFunc(next.items, func(it goldItem) bool { return goldCard(it.cards[0]) })
-	sumAlone, fitsAlone := int64(0), true // if nothing were held for others
+	best, fits := fill(a, old, next, index)
+	if fits {
+		a.Options = nil
+		return true
+	}
+	at := 0 // among the cards
+	for _, before := range next.items[:index] {
+		at += len(goldCards(before.cards[:1]))
+	}
+	for i := range a.Options {
+		a.Options[i].Item = at
+	}
+	return goldRefuseAmount(a, next.queue, at, next.items[index].goldWant, best)
+}
+
+// minRoom is the room for an item of a min on a card. What the job itself has in the floor is
+// taken out, and what its items before this one have is put in.
+func (g *golden) minRoom(old, next *goldJob, index int, card string) Headroom {
+	less := old.sum(card).floor()
+	for i, before := range next.items[:index] {
+		less -= before.hold[card] + next.covered(i, card)
+	}
+	return g.floorRoom(next.queue, card, less)
+}
+
+// vacated is what a job holds on a card and won't hold with another min: less what the
+// items of that before one hold.
+func (j *goldJob) vacated(next *goldJob, index int, card string) int64 {
+	held := j.sum(card).held
+	for _, before := range next.items[:index] {
+		held -= before.hold[card]
+	}
+	return held
+}
+
+// fillOne holds a whole item on the first alternative with room, and returns else the
+// roomiest. A firm item has only its card.
+func (g *golden) fillOne(a *Answer, old, next *goldJob, index int) (best Headroom, fits bool) {
+	it := &next.items[index]
+	firm, left := next.firm(it.goldWant, index), next.left(index)
 	for _, card := range it.cards {
 		if firm != "" && firm != card {
 			continue
 		}
-		r, covered := room(g, card), next.covered(index, card)
-		if !spreads {
-			r = r.within(it.amount, g.counted(next.queue, card, it.amount-left+old.vacated(next, index, card)))
-		}
-		if !spreads && it.amount <= r.amount {
+		r := goldWithin(it.amount, g.minRoom(old, next, index, card), g.counted(next.queue, card, it.amount-left+old.vacated(next, index, card)))
+		if it.amount <= int64(r.Room) {
 			it.add(card, left)
-			return true
+			return r, true
 		}
-		free := room(alone(), card)
-		whole, wholeAlone := goldWhole(r.amount, covered, it.unit), goldWhole(free.amount, covered, it.unit)
-		why := g.lacking(r.level, card, reasonOverCapacity)
-		if why == reasonOverCapacity && (!spreads && it.amount <= free.amount || spreads && min(left+covered, wholeAlone) > whole) {
-			why = reasonPromised
-		}
-		if more := min(left, whole-min(covered, whole)); spreads && more > 0 {
-			if r = r.within(covered+more, g.counted(next.queue, card, covered+old.vacated(next, index, card))); r.tooLarge {
-				whole = goldWhole(r.amount, covered, it.unit)
-			}
-		}
-		if r.tooLarge {
-			why = reasonTooLarge
+		if r.Why == reasonOverCapacity && it.amount <= int64(g.alone(next.queue, next.id).minRoom(old, next, index, card).Room) {
+			r.Why = reasonPromised
 		}
 		if goldCard(card) {
-			options = append(options, Headroom{Item: index - at, Resource: card, Why: why, Room: Amount(r.amount), Level: r.level, Limit: Amount(r.limit)})
+			a.Options = append(a.Options, r)
 		}
-		if best.level == "" || r.amount > best.amount {
-			best, bestCard, bestWhy = r, card, why
-		}
-		if spreads {
-			sum.amount, sum.limit, fits = goldPlus(sum.amount, whole), goldPlus(sum.limit, r.limit), fits && covered <= max(0, r.amount)
-			sumAlone, fitsAlone = goldPlus(sumAlone, wholeAlone), fitsAlone && covered <= max(0, free.amount)
-			more := max(0, min(left, whole-covered))
-			it.add(card, more)
-			left -= more
+		if best.Level == "" || r.Room > best.Room {
+			best = r
 		}
 	}
-	if spreads && left == 0 && fits {
-		return true
-	}
-	if spreads {
-		has := func(why Reason) bool {
-			return slices.ContainsFunc(options, func(o Headroom) bool { return o.Why == why })
+	return best, false
+}
+
+// fillSpread holds as many whole units as there is room for on each alternative, and returns,
+// if that isn't all, their sums.
+func (g *golden) fillSpread(a *Answer, old, next *goldJob, index int) (best Headroom, fits bool) {
+	it := &next.items[index]
+	left := next.left(index)
+	alone := g.alone(next.queue, next.id)
+	var sum, limits, sumAlone int64 // alone: if nothing were held for others
+	fits, fitsAlone := true, true
+	whys := map[Reason]bool{}
+	for _, card := range it.cards {
+		r, free, covered := g.minRoom(old, next, index, card), alone.minRoom(old, next, index, card), next.covered(index, card)
+		whole, wholeAlone := goldWhole(r, covered, it.unit), goldWhole(free, covered, it.unit)
+		if r.Why == reasonOverCapacity && min(left+covered, wholeAlone) > whole {
+			r.Why = reasonPromised
 		}
-		best.amount, best.limit, bestCard = sum.amount, sum.limit, ""
-		switch lack := has(reasonOverCapacity) || has(reasonPromised); {
-		case has(reasonTooLarge):
-			bestWhy = reasonTooLarge
-		case lack && sumAlone >= it.amount && fitsAlone:
-			bestWhy = reasonPromised
-		case lack:
-			bestWhy = reasonOverCapacity
-		case has(reasonUnreadableQuota):
-			bestWhy = reasonUnreadableQuota
-		default:
-			bestWhy = ReasonNoQuota
+		if more := min(left, whole-covered); more > 0 {
+			r = goldWithin(covered+more, r, g.counted(next.queue, card, covered+old.vacated(next, index, card)))
+			if r.Why == reasonTooLarge {
+				whole = goldWhole(r, covered, it.unit)
+			}
 		}
+		more := max(0, min(left, whole-covered))
+		it.add(card, more)
+		left -= more
+		a.Options, whys[r.Why] = append(a.Options, r), true
+		if best.Level == "" || r.Room > best.Room {
+			best = r
+		}
+		sum, limits, sumAlone = goldPlus(sum, whole), goldPlus(limits, int64(r.Limit)), goldPlus(sumAlone, wholeAlone)
+		fits, fitsAlone = fits && covered <= max(0, int64(r.Room)), fitsAlone && covered <= max(0, int64(free.Room))
 	}
-	a.Options = options
-	return goldRefuseAmount(a, next.queue, index-at, it.goldWant, best, bestCard, bestWhy)
+	best.Resource, best.Room, best.Limit = "", Amount(sum), Amount(limits)
+	switch lack := whys[reasonOverCapacity] || whys[reasonPromised]; {
+	case whys[reasonTooLarge]:
+		best.Why = reasonTooLarge
+	case lack && sumAlone >= it.amount && fitsAlone:
+		best.Why = reasonPromised
+	case lack:
+		best.Why = reasonOverCapacity
+	case whys[reasonUnreadableQuota]:
+		best.Why = reasonUnreadableQuota
+	default:
+		best.Why = ReasonNoQuota
+	}
+	return best, left == 0 && fits
 }
 
 // goldWhole is what can be had of a room: what charges have, and whole units.
-func goldWhole(room, covered, unit int64) int64 {
+func goldWhole(r Headroom, covered, unit int64) int64 {
+	room := int64(r.Room)
 	if room == Unlimited {
 		return Unlimited
 	}
@@ -863,63 +897,31 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 	return a, items, on
 }
 
-// itemCounted is itemRoom by what can be counted alone.
-func (g *golden) itemCounted(queue string, j *goldJob, item int, card string) goldRoom {
-	if item < 0 {
-		return g.counted(queue, card, 0)
-	}
-	it := j.items[item]
-	if j.spreads(it.goldWant) || it.held() == it.hold[card] {
-		return g.counted(queue, card, it.hold[card])
-	}
-	r := g.counted(queue, card, 0)
-	if it.held() > r.amount {
-		r.amount = min(0, r.amount)
-	}
-	return r
-}
-
 // choose lists the alternatives of an item of a task, and returns the first with room.
 func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, item int, cards []string) (on string) {
-	var best goldRoom
-	bestCard, bestWhy := "", Reason("")
+	best := Headroom{Why: reasonNotOnNode}
 	for _, card := range want.cards {
-		option := Headroom{Item: index, Resource: card, Why: reasonNotOnNode}
+		r := Headroom{Resource: card, Why: reasonNotOnNode}
 		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
-			r, elsewhere := g.itemRoom(queue, j, want, item, card)
-			if !elsewhere {
-				r = r.within(want.amount, g.itemCounted(queue, j, item, card))
-			}
-			option = Headroom{Item: index, Resource: card, Room: Amount(r.amount), Level: r.level, Limit: Amount(r.limit)}
-			switch {
-			case elsewhere:
-				option.Why = reasonFirmElsewhere
-			case want.amount <= r.amount:
-				on = cmp.Or(on, card)
-			case r.tooLarge:
-				option.Why = reasonTooLarge
-			case r.stuck:
-				option.Why = g.lacking(r.level, card, reasonHoldTooLarge)
-			case r.promised:
-				option.Why = g.lacking(r.level, card, reasonPromised)
-			default:
-				option.Why = g.lacking(r.level, card, reasonOverCapacity)
-			}
+			r = g.itemRoom(queue, j, want, item, card)
 			// Another card than the job's comes last.
-			if best.level == "" || !elsewhere && (bestWhy == reasonFirmElsewhere || r.amount > best.amount) {
-				best, bestCard, bestWhy = r, card, option.Why
+			if best.Level == "" || r.Why != reasonFirmElsewhere && (best.Why == reasonFirmElsewhere || r.Room > best.Room) {
+				best = r
+			}
+			if r.Why != reasonFirmElsewhere && want.amount <= int64(r.Room) {
+				r.Why, on = "", cmp.Or(on, card)
 			}
 		}
-		if goldCard(card) {
-			a.Options = append(a.Options, option)
+		if r.Item = index; goldCard(card) {
+			a.Options = append(a.Options, r)
 		}
 	}
 	switch {
 	case on != "" || !a.OK:
-	case best.level == "":
+	case best.Level == "":
 		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: reasonNotOnNode}})
 	default:
-		goldRefuseAmount(a, queue, index, want, best, bestCard, bestWhy)
+		goldRefuseAmount(a, queue, index, want, best)
 	}
 	return on
 }
@@ -941,7 +943,7 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 	if !a.OK {
 		return a, nil
 	}
-	g.put(r.id, next)
+	g.put(next)
 	a.Seq++
 	return a, nil
 }
@@ -965,13 +967,13 @@ func (j *goldJob) request() *goldRequest {
 // commit charges a task on some cards, nil for all, which may be those of a node. That it is
 // there counts if the node has so much: no commit makes the cluster larger.
 func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, err error) {
-	if j, t, _ := g.task(r.id); t != nil {
+	if j, t := g.task(r.id); t != nil {
 		if !j.charged(t, r) || cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) }) {
 			return Answer{Seq: g.seq}, ErrConflict
 		}
 		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: t.cards()}, nil
 	}
-	j := g.edit(r.job, r.queue)
+	j := g.record(r.job, r.queue)
 	if j.queue != r.queue {
 		return Answer{Seq: g.seq}, ErrConflict
 	}
@@ -983,17 +985,16 @@ func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, 
 	for i, want := range r.items {
 		t.charges = append(t.charges, j.charge(want, items[i], on[i]))
 	}
-	for _, c := range t.charges {
-		at := goldCell{node, c.card}
-		if goldCard(c.card) && g.on[at]+min(c.amount, goldMost) <= g.has[at] {
-			t.node = node
-		} else if goldCard(c.card) {
+	for _, card := range t.cards() {
+		t.node = node
+		i := slices.IndexFunc(t.charges, func(c goldCharge) bool { return c.card == card })
+		if g.charged(card)[node]+min(t.charges[i].amount, goldMost) > g.nodes[node][card] {
 			t.node = ""
 			break
 		}
 	}
 	j.tasks = append(j.tasks, t)
-	g.put(r.job, j)
+	g.put(j)
 	delete(g.waiting, r.id)
 	a.Seq, a.Charged = g.seq+1, t.cards()
 	return a, nil
@@ -1061,7 +1062,7 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 		}
 		for _, i := range group {
 			cards := only
-			if _, t, _ := tried.task(tasks[i].id); t != nil {
+			if _, t := tried.task(tasks[i].id); t != nil {
 				cards = nil
 			}
 			a, err = tried.commit(tasks[i], cards, tasks[i].node)
@@ -1084,7 +1085,7 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 	if !a.Repeat {
 		a.Seq++
 	}
-	g.jobs, g.sums, g.on, g.waiting = tried.jobs, tried.sums, tried.on, tried.waiting
+	*g = *tried
 	return a, nil
 }
 
@@ -1177,11 +1178,11 @@ func (g *golden) takes(tasks []*goldRequest, group []int, key goldWant, card str
 		return 0
 	}
 	for _, i := range group {
-		if _, t, _ := g.task(tasks[i].id); t != nil {
+		if _, t := g.task(tasks[i].id); t != nil {
 			n++
 			continue
 		}
-		j := g.edit(first.job, first.queue)
+		j := g.record(first.job, first.queue)
 		t, matched := goldTask{id: tasks[i].id}, j.matches(tasks[i].items)
 		for k, want := range tasks[i].items {
 			if !want.same(key) {
@@ -1193,7 +1194,7 @@ func (g *golden) takes(tasks []*goldRequest, group []int, key goldWant, card str
 			t.charges = append(t.charges, j.charge(want, matched[k], card))
 		}
 		j.tasks = append(j.tasks, t)
-		g.put(j.id, j)
+		g.put(j)
 		n++
 	}
 	return n
@@ -1203,7 +1204,7 @@ func (g *golden) takes(tasks []*goldRequest, group []int, key goldWant, card str
 func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 	known = true
 	for _, id := range ids {
-		_, t, _ := g.task(id)
+		_, t := g.task(id)
 		switch {
 		case t != nil:
 			g.uncharge(id, ended)
@@ -1222,8 +1223,8 @@ func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 // uncharge takes the charges of a task away. If it ended, the min shrinks by what they covered;
 // else that is held again, after later charges of the same item on the same card have drawn on it.
 func (g *golden) uncharge(id string, ended bool) {
-	j, t, at := g.task(id)
-	j = j.clone()
+	j, t := g.task(id)
+	at := slices.IndexFunc(j.tasks, func(t goldTask) bool { return t.id == id })
 	for _, c := range t.charges {
 		if c.item < 0 {
 			continue
@@ -1246,7 +1247,7 @@ func (g *golden) uncharge(id string, ended bool) {
 		it.add(c.card, free)
 	}
 	j.tasks = slices.Delete(j.tasks, at, at+1)
-	g.put(j.id, j)
+	g.put(j)
 }
 
 // prune removes orphans without jobs. What is below one comes below the queue above.
@@ -1265,13 +1266,12 @@ func (g *golden) prune() {
 			}
 		}
 		delete(g.queues, name)
-		g.recount()
 	}
 }
 
 func (g *golden) releaseJob(id string) bool {
 	known := g.jobs[id] != nil
-	g.put(id, nil)
+	delete(g.jobs, id)
 	g.prune()
 	return known
 }
@@ -1285,16 +1285,14 @@ func (g *golden) expire(seq uint64) (expired []string) {
 			continue
 		}
 		expired = append(expired, id)
-		next := j.clone()
-		for i := range next.items {
-			it := &next.items[i]
+		for i := range j.items {
+			it := &j.items[i]
 			it.amount -= it.held()
 			clear(it.hold)
 		}
-		if len(next.tasks) == 0 {
-			next = nil
+		if len(j.tasks) == 0 {
+			delete(g.jobs, id)
 		}
-		g.put(id, next)
 	}
 	g.prune()
 	return expired
@@ -1320,7 +1318,6 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string) {
 		}
 	}
 	g.queues = next
-	g.recount()
 	slices.Sort(orphans)
 	return orphans
 }

@@ -137,9 +137,7 @@ func (r *goldReconciler) place(v *goldViewJob) {
 	allocated := slices.DeleteFunc(slices.Clone(v.tasks), func(t *goldViewTask) bool { return t.class != classAllocated || r.deleted[t.id] })
 	slices.SortFunc(allocated, func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
 	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && (v.listed || len(allocated) > 0) {
-		next := j.clone()
-		next.queue = v.queue
-		r.put(v.id, next)
+		j.queue = v.queue
 		for id, t := range r.waiting {
 			if t.job == v.id {
 				moved := *t
@@ -157,14 +155,14 @@ func (r *goldReconciler) place(v *goldViewJob) {
 			continue
 		}
 		missing, on[t.id] = append(missing, t), cards
-		if _, was, _ := r.task(t.id); was != nil {
+		if _, was := r.task(t.id); was != nil {
 			r.did(&r.rep.Corrected, t.job, t.id)
 		} else {
 			r.did(&r.rep.Imported, t.job, t.id)
 		}
 	}
 	for _, t := range missing {
-		if _, was, _ := r.task(t.id); was != nil {
+		if _, was := r.task(t.id); was != nil {
 			r.uncharge(t.id, false)
 		}
 	}
@@ -179,7 +177,7 @@ func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card 
 	if !goldCard(want.cards[0]) {
 		return want.cards[0], true
 	}
-	on := r.nodes[v.node]
+	on := r.cardsOf(v.node)
 	for _, card := range slices.Insert(slices.Clone(want.cards), 0, was) {
 		if slices.Contains(on, card) && slices.Contains(want.cards, card) {
 			return card, true
@@ -194,7 +192,7 @@ func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card 
 // confirms confirms the charge of a task if that is what the view has. It returns the cards
 // that the task should be on.
 func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
-	j, t, at := r.task(v.id)
+	j, t := r.task(v.id)
 	wants := v.goldRequest
 	wants.invalid = false // charged is what could be resolved
 	same = t != nil && j.charged(t, &wants)
@@ -214,9 +212,7 @@ func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 		node = ""
 	}
 	if same && (t.state != taskConfirmed || node != "" && node != t.node) {
-		next := j.clone()
-		next.tasks[at].state, next.tasks[at].node = taskConfirmed, cmp.Or(node, t.node)
-		r.put(j.id, next)
+		t.state, t.node = taskConfirmed, cmp.Or(node, t.node)
 		r.rep.Changed = true
 	}
 	return cards, same
@@ -225,7 +221,7 @@ func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 // charge charges what the view has: as a commit does or, where a commit couldn't, against
 // nothing.
 func (r *goldReconciler) charge(v *goldViewTask, cards []string) {
-	j := r.edit(v.job, v.queue)
+	j := r.record(v.job, v.queue)
 	t := goldTask{id: v.id, seq: r.seq + 1, state: taskConfirmed}
 	for i, item := range j.matches(v.items) {
 		want, card := v.items[i], cards[i]
@@ -243,7 +239,7 @@ func (r *goldReconciler) charge(v *goldViewTask, cards []string) {
 		t.node = v.node
 	}
 	j.tasks = append(j.tasks, t)
-	r.put(j.id, j)
+	r.put(j)
 }
 
 // holds reports whether a job keeps what its charges don't cover of its min.
@@ -271,7 +267,7 @@ func (r *goldReconciler) giveUp() {
 			r.did(&r.rep.Released, id, "")
 			next := r.drawn(&goldRequest{id: id, queue: j.queue, anyMix: r.cfg.AnyMix}, j)
 			next.reserved, next.seen, next.seq = false, false, 0
-			r.put(id, next)
+			r.put(next)
 		}
 	}
 }
@@ -284,9 +280,7 @@ func (r *goldReconciler) admit(v *goldViewJob) {
 	}
 	r.setMin(v)
 	if j := r.jobs[v.id]; j != nil && j.reserved && !j.seen {
-		next := j.clone()
-		next.seen = true
-		r.put(v.id, next)
+		j.seen = true
 		r.rep.Changed = true
 	}
 }
@@ -303,7 +297,7 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 		return
 	case !keeps && len(j.tasks) == 0:
 		r.did(&r.rep.Released, v.id, "")
-		r.put(v.id, nil)
+		delete(r.jobs, v.id)
 		return
 	case want == nil:
 		want = j.request()
@@ -324,7 +318,7 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 		r.fail(v.id, "", reason)
 		return
 	}
-	r.put(v.id, next)
+	r.put(next)
 	if reserved {
 		r.did(&r.rep.Corrected, v.id, "")
 	} else {
@@ -337,14 +331,8 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 func (r *goldReconciler) uncounted(next, old *goldJob) Reason {
 	for i, it := range next.items {
 		for _, card := range it.cards {
-			if held := it.hold[card]; held > 0 && held > r.counted(next.queue, card, old.vacated(next, i, card)).amount {
-				switch it.cards[0] {
-				case "cpu":
-					return ReasonInsufficientCPUQuota
-				case "memory":
-					return ReasonInsufficientMemoryQuota
-				}
-				return ReasonInsufficientScalarQuota
+			if held := it.hold[card]; held > 0 && held > int64(r.counted(next.queue, card, old.vacated(next, i, card)).Room) {
+				return goldLacks(it.cards[0])
 			}
 		}
 	}
@@ -360,7 +348,7 @@ func (r *goldReconciler) wait() {
 		}
 	}
 	for id, t := range r.seen {
-		if _, charged, _ := r.task(id); t.class == classPending && !t.invalid && charged == nil && !r.deleted[id] {
+		if _, charged := r.task(id); t.class == classPending && !t.invalid && charged == nil && !r.deleted[id] {
 			waiting[id] = &t.goldRequest
 		}
 	}

@@ -210,11 +210,11 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 
 func (g *golden) setCatalog(c *device.Catalog) {
 	totals := c.Totals()
-	g.nodes, g.has = map[string][]string{}, map[goldCell]int64{}
+	g.nodes = map[string]map[string]int64{}
 	for _, node := range modelNodes {
+		g.nodes[node] = map[string]int64{}
 		for _, card := range c.CardsOf(node) {
-			g.has[goldCell{node, card.Name}] = 1000 * card.Count
-			g.nodes[node] = append(g.nodes[node], card.Name)
+			g.nodes[node][card.Name] = 1000 * card.Count
 		}
 	}
 	g.total = map[string]int64{"cpu": totals.CPUMilli, "memory": totals.MemoryBytes}
@@ -246,7 +246,6 @@ func (m *model) run(n int) {
 		if m.step%128 == 127 {
 			m.compareRecords("")
 			m.compareRestored()
-			m.recount()
 		}
 	}
 }
@@ -500,7 +499,7 @@ func (m *model) task(id string) *goldRequest {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
 	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0, node: m.oneOf("n0", "n1", "n2", "gone", "", "", "", "")}
-	if j, t, _ := m.g.task(r.id); t != nil && m.IntN(3) > 0 { // the same again
+	if j, t := m.g.task(r.id); t != nil && m.IntN(3) > 0 { // the same again
 		r.job, r.queue, r.items, r.invalid = j.id, j.queue, t.wants(), false
 		return r
 	}
@@ -600,11 +599,6 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	return h
 }
 
-// counted are the items but cpu and memory.
-func (r *goldRequest) counted() []goldWant {
-	return slices.DeleteFunc(slices.Clone(r.items), func(want goldWant) bool { return goldPlain(want.cards[0]) })
-}
-
 // goldPlains are the items of some cpu and memory.
 func goldPlains(cpu, memory int64) []goldWant {
 	wants := []goldWant{{[]string{"cpu"}, cpu, 1}, {[]string{"memory"}, memory, 1}}
@@ -687,7 +681,7 @@ func (m *model) allocatable() {
 		m.l.Allocatable(&got, handle)
 	} else {
 		node := m.oneOf("n0", "n1", "n2", "gone")
-		cards = append([]string{}, m.g.nodes[node]...)
+		cards = append([]string{}, m.g.cardsOf(node)...)
 		m.l.AllocatableOn(&got, handle, node)
 	}
 	want, items, _ := m.g.allocatable(r, cards)
@@ -703,8 +697,8 @@ func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []int) {
 		return
 	}
 	for queue := range m.g.queues {
-		for _, dim := range m.g.dims {
-			if m.g.sums[goldCell{queue, dim}].elastic > 0 {
+		for _, dim := range m.g.dims() {
+			if m.g.sum(queue, dim).elastic > 0 {
 				return
 			}
 		}
@@ -745,7 +739,7 @@ func (m *model) copies() {
 	var gotErr, wantErr error
 	var copies int64
 	var want Answer
-	var rooms [2]goldRoom
+	var rooms [2]Headroom
 	g := m.g.clone()
 	if m.IntN(2) == 0 {
 		asked := m.job(m.jobID(false))
@@ -760,8 +754,8 @@ func (m *model) copies() {
 			return
 		}
 		if m.g.queues[r.queue] != nil {
-			for dim, name := range g.dims[:2] {
-				rooms[dim] = g.floorRoom(r.queue, name, 0).within(r.amount(name), g.counted(r.queue, name, 0))
+			for dim, name := range g.dims()[:2] {
+				rooms[dim] = goldWithin(r.amount(name), g.floorRoom(r.queue, name, 0), g.counted(r.queue, name, 0))
 			}
 		}
 		for want.OK = true; want.OK && copies < modelCopies && wantErr == nil; copies++ {
@@ -784,9 +778,9 @@ func (m *model) copies() {
 		return
 	}
 	if m.g.queues[r.queue] != nil {
-		own := g.jobs[r.job].sums()
-		for dim, name := range g.dims[:2] {
-			rooms[dim] = g.chargeRoom(r.queue, name, own[name].held).within(r.amount(name), g.counted(r.queue, name, own[name].held))
+		own := g.jobs[r.job]
+		for dim, name := range g.dims()[:2] {
+			rooms[dim] = goldWithin(r.amount(name), g.chargeRoom(r.queue, name, own.sum(name).held), g.counted(r.queue, name, own.sum(name).held))
 		}
 	}
 	refusal := Refusal{}
@@ -814,7 +808,7 @@ func (m *model) copies() {
 
 // compareFits compares what one answer of JobCopies was and the last of copies
 // that were made.
-func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, wantErr error, admits bool, rooms [2]goldRoom, refusal Refusal) {
+func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, wantErr error, admits bool, rooms [2]Headroom, refusal Refusal) {
 	m.Helper()
 	if wantErr != nil { // sums too large don't count here
 		return
@@ -833,12 +827,11 @@ func (m *model) compareFits(got *Fits, gotErr error, copies int64, want Answer, 
 	m.count(&want, nil)
 	m.end(false, "")
 	for dim := range rooms {
-		w := Headroom{Resource: m.g.dims[dim], Room: Amount(rooms[dim].amount), Level: rooms[dim].level, Limit: Amount(rooms[dim].limit)}
 		if !admits {
 			continue
 		}
-		if w.Why = got.Room[dim].Why; got.Room[dim] != w {
-			m.fatal("%s: %+v, want %+v", m.g.dims[dim], got.Room[dim], w)
+		if rooms[dim].Why = got.Room[dim].Why; got.Room[dim] != rooms[dim] {
+			m.fatal("%+v, want %+v", got.Room[dim], rooms[dim])
 		}
 	}
 }
@@ -884,7 +877,7 @@ func (m *model) commit() {
 	op := func() (Answer, error) { return m.l.Commit(handle, cards...) }
 	if m.IntN(5) == 0 {
 		node = m.oneOf("n0", "n1", "n2", "gone")
-		cards = append([]string{}, m.g.nodes[node]...)
+		cards = append([]string{}, m.g.cardsOf(node)...)
 		op = func() (Answer, error) { return m.l.CommitOn(handle, node) }
 	}
 	got, gotErr := op()
@@ -1071,11 +1064,11 @@ func (m *model) wider(cards []string) *vectormap.ResourceVectorMap {
 
 // widen takes over more cards.
 func (m *model) widen(cards []string) {
-	m.g.dims = append(m.g.dims, cards...)
+	m.g.cards = modelCards[:len(m.cards)+len(cards)]
 	m.m = m.wider(cards)
 	m.cards = modelCards[:len(m.cards)+len(cards)]
 	m.places = m.places[:0]
-	for _, dim := range m.g.dims {
+	for _, dim := range m.g.dims() {
 		m.places = append(m.places, m.place(dim))
 	}
 }
@@ -1114,7 +1107,7 @@ func (m *model) newQueue(name string) goldQueue {
 	if m.IntN(12) == 0 { // nothing configured
 		return q
 	}
-	for _, dim := range m.g.dims {
+	for _, dim := range m.g.dims() {
 		if m.IntN(8) == 0 {
 			if len(dim) == 1 && !goldOutput(dim) && m.IntN(4) == 0 {
 				q.denied[dim] = "the count of " + dim + " is no number"
@@ -1137,7 +1130,7 @@ func (m *model) newQueue(name string) goldQueue {
 func (m *model) specs() (specs []builtQueue) {
 	for _, q := range m.queues {
 		spec := builtQueue{Name: q.name, Parent: q.parent, Priority: q.priority, State: q.state, Capability: m.m.NewVector(), Guarantee: m.m.NewVector()}
-		for _, dim := range m.g.dims {
+		for _, dim := range m.g.dims() {
 			i := m.place(dim)
 			if amount, ok := q.capability[dim]; ok {
 				spec.Capability[i] = float64(amount)
@@ -1250,22 +1243,17 @@ func (m *model) compareSums() {
 		if len(q.Cells) != m.m.Len() {
 			m.fatal("%s counts %d dimensions, want %d", name, len(q.Cells), m.m.Len())
 		}
-		holders := 0
-		for _, j := range m.g.jobs {
-			if j.holds() && slices.Contains(m.g.levels(j.queue), m.g.queues[name]) {
-				holders++
-			}
-		}
-		if got, want := q.Holders, holders; got != want {
+		jobs := m.g.under(name)
+		if got, want := q.Holders, len(slices.DeleteFunc(slices.Clone(jobs), func(j *goldJob) bool { return !j.holds() })); got != want {
 			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
 		}
-		for i, dim := range m.g.dims {
-			limit, sum := m.g.limit(name, dim), m.g.sums[goldCell{name, dim}]
+		for i, dim := range m.g.dims() {
+			limit, sum := m.g.limit(name, dim), goldSumOf(jobs, dim)
 			at := m.places[i]
 			if got, want := q.Cells[at], (book.Cell{Limit: limit, Allocated: sum.allocated, Held: sum.held, Elastic: sum.elastic}); got != want {
 				m.fatal("%s of %s: %+v, want %+v", dim, name, got, want)
 			}
-			if over := limit != Unlimited && max(sum.allocated, sum.floor()) > limit; over != q.Over(int32(at)) {
+			if over := sum.isOver(limit); over != q.Over(int32(at)) {
 				m.fatal("%s of %s: over %v, want %v", dim, name, !over, over)
 			}
 		}
@@ -1300,18 +1288,6 @@ func (m *model) compareRestored() *Ledger {
 		m.fatal("snapshot of what was restored %s", diff)
 	}
 	return l
-}
-
-// recount checks the sums that the golden ledger kept.
-func (m *model) recount() {
-	m.Helper()
-	again := m.g.clone()
-	again.recount()
-	for at, sum := range m.g.sums {
-		if again.sums[at] != sum {
-			m.fatal("the golden ledger has %+v of %v, and counted %+v", again.sums[at], at, sum)
-		}
-	}
 }
 
 // compareRecords compares a job with its tasks, or all.

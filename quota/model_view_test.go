@@ -173,7 +173,7 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 	t.node = cmp.Or(m.oneOf(append(modelNodes, "gone", "")...))
 	if len(cards) > 0 && m.IntN(4) > 0 {
 		for node, on := range m.g.nodes {
-			if slices.Contains(on, cards[0].cards[0]) {
+			if goldHas(on, cards[0].cards[0]) {
 				t.node = min(t.node, node)
 			}
 		}
