@@ -11,32 +11,14 @@ import (
 // three on either, one of which is charged on the second.
 func small(t *testing.T) (b *Book, j *Job, charged *Task) {
 	t.Helper()
-	b = &Book{}
-	org, q := &Queue{Open: true}, &Queue{Open: true}
-	q.Parent = org
-	b.Link([]*Queue{org, q})
-	b.Widen(4)
-	b.SetLimits([]int{0, 1, 2, 3}, func(int) int64 { return 0 }, false, func(*Queue, int) Quota { return Quota{Capability: 5000} })
-	alts := NewAlternatives([]int32{2, 3}, nil)
-	min := &Min{Plain: Plain{CPU: 2}, Items: []MinItem{{alts, 3000, 1000}}}
-	j = &Job{}
-	b.AddJob(j, q)
-	var a Answer
-	var p Plan
-	if !MayReserve(&a, q, min, nil, &p) {
-		t.Fatal(a)
+	w := newWorld(t)
+	for _, q := range w.TopDown() {
+		for dim := range q.Cells {
+			q.Cells[dim].Limit = 5000
+		}
 	}
-	j.Reserve(&p, false)
-	second := new(Set)
-	second.Add(3)
-	use := &Use{Plain: Plain{CPU: 1}, Items: []UseItem{{alts, 1000}}}
-	picks := MayCharge(&a, q, j, use, second, nil)
-	if !a.OK() {
-		t.Fatal(a)
-	}
-	charged = &Task{Job: j}
-	charged.Charge(use, picks, nil)
-	return b, j, charged
+	j = w.reserve(Min{Plain: Plain{CPU: 2}, Items: []MinItem{{w.alts("A|B"), 3000, 1000}}})
+	return &w.Book, j, w.charge(j, Use{Plain: Plain{CPU: 1}, Items: []UseItem{{w.alts("A|B"), 1000}}}, cardB)
 }
 
 // TestCheckFinds: all that it finds, in numbers. Most of it package quota can't cause.
@@ -112,7 +94,7 @@ func TestCheckFinds(t *testing.T) {
 		{"a charge of no card of the book", func(b *Book, j *Job, c *Task) {
 			c.Charges[0].Card = int32(b.Dims)
 			j.Queue.add(3, -1000, 0, 0)
-		}, "belongs of the list 4, want -1; min of the list 2000, want 3000; belongs of the list 1, want 0"},
+		}, "belongs of the list 5, want -1; min of the list 2000, want 3000; belongs of the list 1, want 0"},
 		{"a mark", func(_ *Book, j *Job, _ *Task) { j.Queue.over = map[int32]bool{Memory: true} }, "limit of 1 0, want 5000"},
 		{"no mark", func(_ *Book, j *Job, _ *Task) { j.Queue.Cells[3].Limit = 2000 }, "limit of 3 3000, want 2000"},
 		{"a charge that isn't covered and not known to be", func(_ *Book, j *Job, c *Task) { c.Plain[CPU].Covered--; j.Held[CPU]++; j.Queue.add(CPU, 0, 1, 1) },
