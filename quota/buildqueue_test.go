@@ -46,61 +46,39 @@ func TestBuildQueue(t *testing.T) {
 		capability, guarantee, deserved string
 		faults                          string
 	}{
-		{
-			name:       "one annotation othersLack all three",
+		{name: "one annotation for all three",
 			spec:       Queue{Annotations: quota(`{"V100":2,"RX7900":1,"H200":3}`), Capability: list("cpu=20 memory=40Gi"), Deserved: list("cpu=10"), Guarantee: list("cpu=5 memory=10Gi")},
 			capability: fmt.Sprintf("cpu 20000, memory %v, H200 3000, RX7900 1000, V100 2000", float64(40*gi)),
 			guarantee:  fmt.Sprintf("cpu 5000, memory %v, H200 3000, RX7900 1000, V100 2000", float64(10*gi)),
-			deserved:   "cpu 10000, H200 3000, RX7900 1000, V100 2000",
-		},
-		{
-			name:       "no annotation",
+			deserved:   "cpu 10000, H200 3000, RX7900 1000, V100 2000"},
+		{name: "no annotation",
 			spec:       Queue{Capability: list("cpu=4 memory=8Gi")},
-			capability: fmt.Sprintf("cpu 4000, memory %v", float64(8*gi)),
-		},
-		{
-			name:       "keys of their own",
+			capability: fmt.Sprintf("cpu 4000, memory %v", float64(8*gi))},
+		{name: "keys of their own",
 			keys:       Keys{Deserved: "d", Guarantee: "g"},
 			spec:       Queue{Annotations: map[string]string{QuotaAnnotation: `{"A":4}`, "d": `{"A":2,"B":"x"}`}},
-			capability: "A 4000", deserved: "A 2000", faults: "[B WrongType]",
-		},
-		{
-			name: "other entries of the lists",
+			capability: "A 4000", deserved: "A 2000", faults: "[B WrongType]"},
+		{name: "other entries of the lists",
 			spec: Queue{Capability: list("nvidia.com/gpu=8 pods=5 cpu=1")}, capability: "cpu 1000",
-			faults: "[nvidia.com/gpu IgnoredResource, pods IgnoredResource]",
-		},
-		{
-			name:       "cards in the place of the annotation",
+			faults: "[nvidia.com/gpu IgnoredResource, pods IgnoredResource]"},
+		{name: "cards in the place of the annotation",
 			spec:       Queue{Annotations: quota(`{"A":4,"B":"x"}`), Cards: map[string]int64{"A": 1, " H200": 2}},
-			capability: "A 1000, H200 2000", guarantee: "A 1000, H200 2000", deserved: "A 1000, H200 2000",
-		},
-		{
-			name:       "cards with other annotations",
+			capability: "A 1000, H200 2000", guarantee: "A 1000, H200 2000", deserved: "A 1000, H200 2000"},
+		{name: "cards with other annotations",
 			keys:       Keys{Deserved: "d"},
 			spec:       Queue{Annotations: map[string]string{"d": `{"B":1}`}, Cards: map[string]int64{"A": 3}},
-			capability: "A 3000", guarantee: "A 3000", deserved: "B 1000",
-		},
-		{
-			name: "no cards", spec: Queue{Annotations: quota(`{"A":4}`), Cards: map[string]int64{}},
-		},
-		{
-			name: "no limit of one card", spec: Queue{Cards: map[string]int64{"A": 2, "B": Unlimited, "V100": maxCards + 1}},
-			capability: "A 2000, B +Inf, V100 +Inf", guarantee: "A 2000", deserved: "A 2000", faults: "[B Unlimited, V100 Unlimited]",
-		},
-		{
-			name: "no limit in the annotation", spec: Queue{Annotations: quota(`{"A":9223372036854775807,"B":99999999999999999999,"V100":9007199254740}`)},
-			capability: "A +Inf, B +Inf, V100 9.00719925474e+15", guarantee: "V100 9.00719925474e+15", deserved: "V100 9.00719925474e+15", faults: "[A Unlimited, B Unlimited]",
-		},
-		{
-			name:       "no limit is nothing to deserve",
+			capability: "A 3000", guarantee: "A 3000", deserved: "B 1000"},
+		{name: "no cards", spec: Queue{Annotations: quota(`{"A":4}`), Cards: map[string]int64{}}},
+		{name: "no limit of one card", spec: Queue{Cards: map[string]int64{"A": 2, "B": Unlimited, "V100": maxCards + 1}},
+			capability: "A 2000, B +Inf, V100 +Inf", guarantee: "A 2000", deserved: "A 2000", faults: "[B Unlimited, V100 Unlimited]"},
+		{name: "no limit in the annotation", spec: Queue{Annotations: quota(`{"A":9223372036854775807,"B":99999999999999999999,"V100":9007199254740}`)},
+			capability: "A +Inf, B +Inf, V100 9.00719925474e+15", guarantee: "V100 9.00719925474e+15", deserved: "V100 9.00719925474e+15", faults: "[A Unlimited, B Unlimited]"},
+		{name: "no limit is nothing to deserve",
 			keys:       Keys{Deserved: "d"},
 			spec:       Queue{Annotations: map[string]string{QuotaAnnotation: `{"A":9223372036854775807}`, "d": `{"A":9223372036854775807}`}},
-			capability: "A +Inf", faults: "[A Unlimited, A TooLarge]",
-		},
-		{
-			name: "a bad entry drops itself", spec: Queue{Annotations: quota(`{"A":2,"B":2.5}`)},
-			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[B NotInteger]",
-		},
+			capability: "A +Inf", faults: "[A Unlimited, A TooLarge]"},
+		{name: "a bad entry drops itself", spec: Queue{Annotations: quota(`{"A":2,"B":2.5}`)},
+			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[B NotInteger]"},
 	} {
 		cfg := Config{Keys: c.keys}
 		c.spec.Name = "q"

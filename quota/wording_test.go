@@ -191,38 +191,22 @@ func TestRefusalTexts(t *testing.T) {
 		task   string // empty: the same
 		why    Reason
 	}{
-		{
-			"absent", Config{}, []Queue{annotated("q", "", `{"B":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, queue "q" has no quota of it`, "", ReasonNoQuota,
-		},
-		{
-			"0", Config{}, []Queue{annotated("q", "", `{"A":0}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 0 cards, the total would be 1 card`, "", reasonOverCapacity,
-		},
-		{
-			"absent, of all alternatives", Config{}, []Queue{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
-			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota,
-		},
-		{
-			"absent, of all alternatives that may be mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
-			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota,
-		},
-		{
-			"absent, and another one full", Config{}, []Queue{annotated("q", "", `{"B":1}`, nil)}, "", "B:1", "A|B:1",
-			`queue "q": insufficient quota of card A|B: requested 1 card, queue "q" has no quota of A, and the others have no more room`, "", ReasonNoQuota,
-		},
-		{
-			"cpu, absent", Config{}, []Queue{annotated("q", "", `{"A":1}`, nil)}, "", "", "cpu:1 A:1",
-			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it: write it into the capability, or see Config.MissingUnlimited`, "", ReasonNoQuota,
-		},
-		{
-			"unreadable", Config{}, []Queue{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonUnreadableQuota,
-		},
-		{
-			"unreadable above", Config{}, []Queue{annotated("org", "", `{"A":-1}`, nil), annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", reasonUnreadableQuota,
-		},
+		{"absent", Config{}, []Queue{annotated("q", "", `{"B":2}`, nil)}, "", "", "A:1",
+			`queue "q": insufficient quota of card A: requested 1 card, queue "q" has no quota of it`, "", ReasonNoQuota},
+		{"0", Config{}, []Queue{annotated("q", "", `{"A":0}`, nil)}, "", "", "A:1",
+			`queue "q": insufficient quota of card A: requested 1 card, room for 0 cards of 0 cards, the total would be 1 card`, "", reasonOverCapacity},
+		{"absent, of all alternatives", Config{}, []Queue{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
+			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota},
+		{"absent, of all alternatives that may be mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `{"C":2}`, nil)}, "", "", "A|B:1",
+			`queue "q": insufficient quota of card A|B: requested 1 card, there is no quota of any of them`, "", ReasonNoQuota},
+		{"absent, and another one full", Config{}, []Queue{annotated("q", "", `{"B":1}`, nil)}, "", "B:1", "A|B:1",
+			`queue "q": insufficient quota of card A|B: requested 1 card, queue "q" has no quota of A, and the others have no more room`, "", ReasonNoQuota},
+		{"cpu, absent", Config{}, []Queue{annotated("q", "", `{"A":1}`, nil)}, "", "", "cpu:1 A:1",
+			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it: write it into the capability, or see Config.MissingUnlimited`, "", ReasonNoQuota},
+		{"unreadable", Config{}, []Queue{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonUnreadableQuota},
+		{"unreadable above", Config{}, []Queue{annotated("org", "", `{"A":-1}`, nil), annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", reasonUnreadableQuota},
 		{
 			"unreadable as a whole", Config{}, []Queue{annotated("q", "", `{"A":2`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is not JSON: unexpected end of JSON input at byte 6` +
@@ -233,47 +217,27 @@ func TestRefusalTexts(t *testing.T) {
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is []` +
 				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", reasonUnreadableQuota,
 		},
-		{
-			"unreadable, and another one full", Config{}, []Queue{annotated("q", "", `{"A":"two","B":1}`, nil)}, "", "B:1", "B|A:1",
-			`queue "q": insufficient quota of card B|A: requested 1 card, room on B for 0 cards of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonOverCapacity,
-		},
-		{
-			"unreadable above, and another one held", Config{}, []Queue{annotated("org", "", `{"A":"two","B":2}`, nil), annotated("q", "org", `{"A":2,"B":2}`, nil)}, "B:1", "", "A|B:2",
-			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 2 cards, the total would be 3 cards; part of the limit is held for other jobs, or for other items of this one; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonPromised,
-		},
-		{
-			"unreadable, and another one absent", Config{}, []Queue{annotated("q", "", `{"A":1.5,"C":1}`, nil)}, "", "", "B|A:1",
-			`queue "q": insufficient quota of card B|A: requested 1 card, queue "q" has no quota of B, and the others have no more room; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonNoQuota,
-		},
-		{
-			"unreadable, mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `{"A":1.5,"B":1}`, nil)}, "", "", "B|A:2",
+		{"unreadable, and another one full", Config{}, []Queue{annotated("q", "", `{"A":"two","B":1}`, nil)}, "", "B:1", "B|A:1",
+			`queue "q": insufficient quota of card B|A: requested 1 card, room on B for 0 cards of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonOverCapacity},
+		{"unreadable above, and another one held", Config{}, []Queue{annotated("org", "", `{"A":"two","B":2}`, nil), annotated("q", "org", `{"A":2,"B":2}`, nil)}, "B:1", "", "A|B:2",
+			`queue "q": insufficient quota of card A|B: requested 2 cards, room on B for 1 card of 2 cards, the total would be 3 cards; part of the limit is held for other jobs, or for other items of this one; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonPromised},
+		{"unreadable, and another one absent", Config{}, []Queue{annotated("q", "", `{"A":1.5,"C":1}`, nil)}, "", "", "B|A:1",
+			`queue "q": insufficient quota of card B|A: requested 1 card, queue "q" has no quota of B, and the others have no more room; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonNoQuota},
+		{"unreadable, mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `{"A":1.5,"B":1}`, nil)}, "", "", "B|A:2",
 			`queue "q": insufficient quota of card B|A: requested 2 cards, room for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count,
-			`queue "q": insufficient quota of card B|A: requested 2 cards, room on B for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, reasonOverCapacity,
-		},
-		{
-			"unreadable, and nothing else", Config{}, []Queue{annotated("q", "", `{"A":1.5}`, nil)}, "", "", "A:1",
-			`queue "q" has no capability that can be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonEmptyQueueCapability,
-		},
-		{
-			"nothing", Config{}, []Queue{annotated("q", "", ``, nil)}, "", "", "A:1",
-			`queue "q" has no capability: write cpu, memory or a quota of cards`, "", ReasonEmptyQueueCapability,
-		},
-		{
-			"held", Config{}, []Queue{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", reasonPromised,
-		},
-		{
-			"held above", Config{}, []Queue{annotated("org", "", `{"A":4}`, nil), annotated("q", "org", `{"A":6}`, nil)}, "A:3", "", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", reasonPromised,
-		},
-		{
-			"used", Config{}, []Queue{annotated("q", "", `{"A":4}`, nil)}, "", "A:3", "A:2",
-			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`, "", reasonOverCapacity,
-		},
-		{
-			"closed", Config{}, []Queue{{Name: "org", State: StateClosing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
-			`queue "q" is not open: queue "org" above it is Closing`, "", ReasonQueueNotOpen,
-		},
+			`queue "q": insufficient quota of card B|A: requested 2 cards, room on B for 1 card of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, reasonOverCapacity},
+		{"unreadable, and nothing else", Config{}, []Queue{annotated("q", "", `{"A":1.5}`, nil)}, "", "", "A:1",
+			`queue "q" has no capability that can be read: volcano.sh/card.quota: entry "A": the count is 1.5` + count, "", ReasonEmptyQueueCapability},
+		{"nothing", Config{}, []Queue{annotated("q", "", ``, nil)}, "", "", "A:1",
+			`queue "q" has no capability: write cpu, memory or a quota of cards`, "", ReasonEmptyQueueCapability},
+		{"held", Config{}, []Queue{annotated("q", "", `{"A":4}`, nil)}, "A:3", "", "A:2",
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", reasonPromised},
+		{"held above", Config{}, []Queue{annotated("org", "", `{"A":4}`, nil), annotated("q", "org", `{"A":6}`, nil)}, "A:3", "", "A:2",
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards at queue "org", the total would be 5 cards; part of the limit is held for other jobs, or for other items of this one`, "", reasonPromised},
+		{"used", Config{}, []Queue{annotated("q", "", `{"A":4}`, nil)}, "", "A:3", "A:2",
+			`queue "q": insufficient quota of card A: requested 2 cards, room for 1 card of 4 cards, the total would be 5 cards`, "", reasonOverCapacity},
+		{"closed", Config{}, []Queue{{Name: "org", State: StateClosing}, annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
+			`queue "q" is not open: queue "org" above it is Closing`, "", ReasonQueueNotOpen},
 	} {
 		w := worldFrom(t, c.cfg, cluster(map[string]string{"n": "A:9 B:9 C:9"}), c.queues...)
 		if c.held != "" {
