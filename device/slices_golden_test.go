@@ -177,7 +177,7 @@ func TestFromResourceSlicesGolden(t *testing.T) {
 	total := 0
 	for seed := range uint64(2000) {
 		list := randomSlices(rand.New(rand.NewPCG(seed, 9)))
-		inv := fromSlices(t, device.SliceOptions{}, list...)
+		inv := fromSlices(device.SliceOptions{}, list...)
 		checkInventory(t, inv)
 		if diff := cmp.Diff(goldenCards(list), cardsOf(inv)); diff != "" {
 			t.Fatalf("seed %d: %s", seed, diff)
@@ -253,13 +253,13 @@ func FuzzSlices(f *testing.F) {
 		list := randomSlices(rng)
 		spoilSlices(rng, list, id, name, value, amount)
 		for _, options := range []device.SliceOptions{{}, {AllowIncomplete: true}} {
-			inv := fromSlices(t, options, list...)
+			inv := fromSlices(options, list...)
 			checkInventory(t, inv)
 			if !namesAreUnique(list) {
 				continue
 			}
 			slices.Reverse(list)
-			if !reflect.DeepEqual(inv, fromSlices(t, options, list...)) {
+			if !reflect.DeepEqual(inv, fromSlices(options, list...)) {
 				t.Error("another order of the slices, another inventory")
 			}
 		}

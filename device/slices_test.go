@@ -103,10 +103,8 @@ func sliceMIG(name, profile string, edits ...sliceEdit) resourcev1.Device {
 }
 
 // fromSlices reads slices of NVIDIA's driver.
-func fromSlices(t testing.TB, o device.SliceOptions, list ...*resourcev1.ResourceSlice) *device.Inventory {
-	t.Helper()
-	inv := testkit.Must(device.FromResourceSlices(list, nil, o))
-	return inv
+func fromSlices(o device.SliceOptions, list ...*resourcev1.ResourceSlice) *device.Inventory {
+	return testkit.Must(device.FromResourceSlices(list, nil, o))
 }
 
 // sliceOf is slice number i of the pool of a node.
@@ -318,7 +316,7 @@ func TestFromResourceSlices(t *testing.T) {
 			"missing-label uuid", "missing-label "+slicePrefix+"numaNode", "missing-label "+slicePrefix+"pcieRoot")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wantEqual(t, "", c.want, listing(fromSlices(t, device.SliceOptions{}, c.slices...)))
+			wantEqual(t, "", c.want, listing(fromSlices(device.SliceOptions{}, c.slices...)))
 		})
 	}
 }
@@ -328,7 +326,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 	whole := sliceGPU(3, number(slicePrefix+"numaNode", 1), text(slicePrefix+"pciBusID", "0000:65:00.0"), text(slicePrefix+"pcieRoot", "pci0000:64"))
 	mig := sliceMIG("gpu-0-mig-3g20gb-9-4", "3g.20gb", text("uuid", "MIG-1"), text("parentUUID", "GPU-0"),
 		capacity("memory", "19968Mi"), capacity("memorySlice4", "1"), capacity("memorySlice5", "1"))
-	inv := fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, whole, mig))
+	inv := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, whole, mig))
 	profile, _, _ := device.ParseProfile("3g.20gb")
 	want := []device.Node{{
 		Name:   "a",
@@ -347,7 +345,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 	wantEqual(t, "", want, inv.Nodes)
 
 	potential := sliceMIG("gpu-3-mig-0", "1g.10gb", text("parentUUID", "GPU-gpu-3"), consumes("gpu-3", "memory", "9856Mi"))
-	inv = fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, potential))
+	inv = fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, potential))
 	profile, _, _ = device.ParseProfile("1g.10gb")
 	partitions := []device.Partition{{
 		Device: device.Device{Kind: device.KindGPU, Name: "gpu-3-mig-0", Vendor: "nvidia.com", Product: sliceCard,
@@ -375,7 +373,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 		{"gpu-8", "85520809983500m", 85520809984, false},
 		{"gpu-9", "80e9", 80e9, false},
 	} {
-		inv := fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceDevice(c.name, "gpu", c.memory)))
+		inv := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceDevice(c.name, "gpu", c.memory)))
 		var want []device.Problem
 		if c.bad {
 			want = []device.Problem{{Code: "bad-memory", Key: c.name}}
@@ -388,7 +386,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 			t.Errorf("memory %s: %d bytes, problems %v, cards %v", c.memory, got.Devices[0].MemoryBytes, got.Problems, got.Cards)
 		}
 	}
-	unknown := fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceGPU(0, without("memory")))).Nodes[0]
+	unknown := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceGPU(0, without("memory")))).Nodes[0]
 	if unknown.Devices[0].MemoryBytes != 0 || len(unknown.Problems) > 0 || unknown.Cards[0].Count != 1 {
 		t.Errorf("without memory: %+v", unknown)
 	}
@@ -404,7 +402,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 	} {
 		d := sliceMIG("m", "1g.10gb", consumes("gpu-0", "memory", "1"))
 		d.ConsumesCounters[0].Counters["memory"] = resourcev1.Counter{Value: *c.amount}
-		got := fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, d)).Nodes[0].Potential[0].Counters[0].Value
+		got := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, d)).Nodes[0].Potential[0].Counters[0].Value
 		if got != c.want {
 			t.Errorf("counter %s is %d, not %d", c.amount, got, c.want)
 		}
@@ -446,7 +444,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 			t.Errorf("start of %q is %d, not %d", c.capacities, got, c.want)
 		}
 		beyond := ""
-		for _, p := range fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, mig)).Nodes[0].Problems {
+		for _, p := range fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, mig)).Nodes[0].Problems {
 			if p.Code == "bad-slots" {
 				beyond, _, _ = strings.Cut(p.Detail, ":")
 			}
@@ -459,7 +457,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 
 func oneRow(t *testing.T, d resourcev1.Device) device.Device {
 	t.Helper()
-	rows := fromSlices(t, device.SliceOptions{}, sliceOf("a", 0, 1, 1, d)).Nodes[0].Devices
+	rows := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, d)).Nodes[0].Devices
 	if len(rows) != 1 {
 		t.Fatalf("%d rows", len(rows))
 	}
@@ -534,7 +532,7 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 
 func TestFromResourceSlicesAllowIncomplete(t *testing.T) {
 	list := []*resourcev1.ResourceSlice{sliceOf("a", 0, 1, 2, sliceGPU(0)), sliceOf("a", 0, 0, 1, sliceGPU(1))}
-	got := listing(fromSlices(t, device.SliceOptions{AllowIncomplete: true}, list...))
+	got := listing(fromSlices(device.SliceOptions{AllowIncomplete: true}, list...))
 	wantEqual(t, "", facts("node a", "row gpu-0", "card "+sliceCard+" 1", "stale-slice a", "incomplete-pool a"), got)
 	// As an informer has them and as a list has them.
 	inv := testkit.Must(device.FromResourceSlices([]resourcev1.ResourceSlice{*list[0], *list[1]}, nil, device.SliceOptions{AllowIncomplete: true}))
@@ -546,13 +544,13 @@ func TestFromResourceSlicesOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		list := randomSlices(rng)
-		want := fromSlices(t, device.SliceOptions{AllowIncomplete: seed%2 == 0}, list...)
+		want := fromSlices(device.SliceOptions{AllowIncomplete: seed%2 == 0}, list...)
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		for _, s := range list {
 			d := s.Spec.Devices
 			rng.Shuffle(len(d), func(i, j int) { d[i], d[j] = d[j], d[i] })
 		}
-		if diff := cmp.Diff(want, fromSlices(t, device.SliceOptions{AllowIncomplete: seed%2 == 0}, list...)); diff != "" {
+		if diff := cmp.Diff(want, fromSlices(device.SliceOptions{AllowIncomplete: seed%2 == 0}, list...)); diff != "" {
 			t.Fatalf("seed %d: %s", seed, diff)
 		}
 	}

@@ -87,7 +87,7 @@ func TestSliceProblemTexts(t *testing.T) {
 		{sliceGPU(0, capacity("memory", "1e99999999")), []string{`bad-memory gpu-0: capacity memory: 1e99999999: must be from 64 MiB to 4 TiB`}},
 		{sliceMIG("m", "1g.5"), []string{`unparsed-profile m: attribute profile: "1g.5": must be a MIG profile such as 1g.5gb: ` + parseReason("1g.5")}},
 	} {
-		inv := fromSlices(t, device.SliceOptions{}, sliceOf("n", 0, 1, 1, c.device))
+		inv := fromSlices(device.SliceOptions{}, sliceOf("n", 0, 1, 1, c.device))
 		wantEqual(t, c.device.Name, c.want, problemTexts(inv.Nodes[0].Problems))
 	}
 }

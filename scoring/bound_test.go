@@ -105,13 +105,6 @@ func (w *boundWorld) add(name string, high float64, s scoring.Scorer, model func
 
 func (w *boundWorld) addScorers(t testing.TB) {
 	t.Helper()
-	must := func(s scoring.Scorer, err error) scoring.Scorer {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
 	rules := map[string]scoring.FitRule{}
 	sra := &scoring.SRAConfig{Weight: 3, ResourceWeight: map[string]int64{}}
 	var kube []scoring.KubeResource
@@ -128,7 +121,7 @@ func (w *boundWorld) addScorers(t testing.TB) {
 			kube = append(kube, scoring.KubeResource{Name: name, Weight: 1})
 		}
 	}
-	strategy := compileStrategy(t, w.m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Resources: rules}, SRA: sra})
+	strategy := compileStrategy(w.m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Resources: rules}, SRA: sra})
 	w.add("strategy", 1300, strategy, nil)
 	w.add("fit", 1000, strategy.Fit(), nil)
 	w.add("SRA", 300, strategy.SRA(), nil)
@@ -142,9 +135,9 @@ func (w *boundWorld) addScorers(t testing.TB) {
 		kinds[kind] = k
 		w.add(string(kind), 100, k, nil)
 	}
-	load := must(scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.DominantResource}, w.m))
+	load := testkit.Must(scoring.CompileLoad(scoring.LoadConfig{Metric: scoring.DominantResource}, w.m))
 	w.add("load", 100, load, nil)
-	w.add("DRF", 0, must(scoring.CompileDRF(scoring.DRFConfig{}, w.m)), nil)
+	w.add("DRF", 0, testkit.Must(scoring.CompileDRF(scoring.DRFConfig{}, w.m)), nil)
 	w.add("foreign", 0, usedScorer(1), nil)
 	least, balanced := kinds[scoring.LeastAllocated], kinds[scoring.BalancedAllocation]
 	inner := combine(t, scoring.Term{Scorer: strategy, Weight: 0.25, Name: "strategy"}, scoring.Term{Scorer: usedScorer(0), Weight: -1})
@@ -243,15 +236,11 @@ func (w *boundWorld) change(t testing.TB) {
 		switch k := w.IntN(10); {
 		case k < 2 || n == 0:
 			w.named++
-			if _, _, err := w.nodes.Set(fmt.Sprint("node", w.named), 1, w.node()); err != nil {
-				t.Fatal(err)
-			}
+			mustSet(w.nodes, fmt.Sprint("node", w.named), 1, w.node())
 		case k == 2:
 			w.nodes.Delete(w.nodes.Name(w.IntN(n)))
 		case k == 3:
-			if _, _, err := w.nodes.Set(w.nodes.Name(w.IntN(n)), w.Int64(), w.node()); err != nil {
-				t.Fatal(err)
-			}
+			mustSet(w.nodes, w.nodes.Name(w.IntN(n)), w.Int64(), w.node())
 		default:
 			testkit.Check(w.nodes.Assume(w.IntN(n), w.pod()))
 		}
@@ -259,6 +248,11 @@ func (w *boundWorld) change(t testing.TB) {
 	if w.read != w.nodes {
 		w.nodes.Snapshot(w.read)
 	}
+}
+
+func mustSet(nodes *vector.Nodes, name string, generation int64, amounts vector.NodeAmounts) {
+	_, _, err := nodes.Set(name, generation, amounts)
+	testkit.Check(err)
 }
 
 // mask makes up a selection, sometimes nil.
@@ -353,31 +347,7 @@ func (w *boundWorld) check(t *testing.T, s *boundScorer, pod vector.PodAmounts, 
 	if best < 0 {
 		return
 	}
-	e, err := s.bound.Explain(pod, best, rows)
-	if err != nil || !testkit.Same(e.Total, model[best]) {
-		t.Fatalf("%s: explained %v, %v, want %v", s.name, e.Total, err, model[best])
-	}
-	if sum := contributions(e); e.Reason == "" && math.Abs(sum-e.Total) > 1e-9*max(1, magnitude(e)) {
-		t.Fatalf("%s: contributions add up to %v:\n%v", s.name, sum, e)
-	}
-}
-
-func contributions(e scoring.Explanation) (sum float64) {
-	for _, t := range e.Terms {
-		for _, d := range t.Dims {
-			sum += d.Contribution
-		}
-	}
-	return sum
-}
-
-func magnitude(e scoring.Explanation) (sum float64) {
-	for _, t := range e.Terms {
-		for _, d := range t.Dims {
-			sum += math.Abs(d.Contribution)
-		}
-	}
-	return sum
+	wantExplained(t, s.name, testkit.Must(s.bound.Explain(pod, best, rows)), model[best])
 }
 
 // run changes the cluster and asks.
@@ -448,9 +418,7 @@ func FuzzBound(f *testing.F) {
 func TestBoundLarge(t *testing.T) {
 	w := newBoundWorld(t, testkit.Rand(7), 3, true, true)
 	for i := range 5000 {
-		if _, _, err := w.nodes.Set(fmt.Sprint("node", -i), 1, w.node()); err != nil {
-			t.Fatal(err)
-		}
+		mustSet(w.nodes, fmt.Sprint("node", -i), 1, w.node())
 	}
 	w.run(t, 2)
 }
@@ -463,9 +431,7 @@ func TestBoundAllocations(t *testing.T) {
 	for _, more := range []int{3, 40} {
 		w := newBoundWorld(t, testkit.Rand(9), more, true, true)
 		for i := range 200 {
-			if _, _, err := w.nodes.Set(fmt.Sprint("node", -i), 1, w.node()); err != nil {
-				t.Fatal(err)
-			}
+			mustSet(w.nodes, fmt.Sprint("node", -i), 1, w.node())
 		}
 		pod, rows := w.pod(), vector.NewMask(200)
 		rows.SetAll()
@@ -610,7 +576,7 @@ func (w *boundWorld) checkErrors(t *testing.T, name string, b *scoring.Bound) {
 // TestBoundPanics: mistakes of the program.
 func TestBoundPanics(t *testing.T) {
 	m := strategyMap(t)
-	s := compileStrategyFit(t, m, 1, "cpu Least1")
+	s := compileStrategyFit(m, 1, "cpu Least1")
 	b, tie := scoring.Bind(s, m.NewNodes()), vector.TieLowest()
 	wide := strategyMap(t, "gpu", "foo")
 	stale := m.NewNodes()

@@ -157,11 +157,11 @@ func TestCombineWorked(t *testing.T) {
 }
 
 func TestCombineErrors(t *testing.T) {
-	m := loadMap(t)
-	load := compileLoad(t, scoring.LoadConfig{}, m)
+	m := loadMap()
+	load := compileLoad(scoring.LoadConfig{}, m)
 	normalized := combine(t, scoring.Term{Scorer: load, Normalize: scoring.NormalizeMax})
 	other := newLoadCase(t, testkit.Rand(1), 0, 2, func([]float64) {})
-	elsewhere := compileLoad(t, scoring.LoadConfig{}, other.m)
+	elsewhere := compileLoad(scoring.LoadConfig{}, other.m)
 	for _, c := range []struct {
 		terms []scoring.Term
 		want  []string
@@ -174,7 +174,7 @@ func TestCombineErrors(t *testing.T) {
 		{[]scoring.Term{{Scorer: combine(t, scoring.Term{Scorer: load})}, {Scorer: elsewhere}}, []string{"terms[1].scorer"}},
 	} {
 		_, err := scoring.Combine(c.terms)
-		if paths, _ := loadFaults(err); !slices.Equal(paths, c.want) {
+		if paths, _ := scoring.PathsOf(t, err); !slices.Equal(paths, c.want) {
 			t.Errorf("errors at %q, want %q: %v", paths, c.want, err)
 		}
 	}
@@ -211,9 +211,7 @@ func plainNodes(t testing.TB, cols int, requested ...[]float64) *vector.Nodes {
 	nodes := vector.NewNodes(vector.Schema{}, cols)
 	for i, v := range requested {
 		amounts := vector.NodeAmounts{Requested: v, Allocatable: slices.Repeat([]float64{math.Inf(1)}, cols)}
-		if _, _, err := nodes.Set(fmt.Sprint(i), 1, amounts); err != nil {
-			t.Fatal(err)
-		}
+		mustSet(nodes, fmt.Sprint(i), 1, amounts)
 	}
 	return nodes
 }
@@ -327,8 +325,8 @@ const explainedDims = "  resource request used allocatable rule weight points st
 
 // The reasons of the terms are joined.
 func TestCombineReasons(t *testing.T) {
-	m := loadMap(t)
-	spread := compileLoad(t, scoring.LoadConfig{Direction: scoring.Spread}, m)
+	m := loadMap()
+	spread := compileLoad(scoring.LoadConfig{Direction: scoring.Spread}, m)
 	c := combine(t, scoring.Term{Scorer: spread, Weight: 1, Name: "a"}, scoring.Term{Scorer: spread, Weight: 1})
 	e := testkit.Must(c.Explain(nil, vector.ResourceVector{3}, vector.ResourceVector{2}))
 	if want := "a: the sum of the points, -50, is cut to 0; the sum of the points, -50, is cut to 0"; e.Reason != want {

@@ -47,9 +47,9 @@ func TestEmbeddedScorers(t *testing.T) {
 	setNode(nodes, "b", strategyVec{2000, 1000, 0, 10}, strategyVec{100, 200, 0, 1})
 	setNode(nodes, "c", strategyVec{4000, 1000, 2, 10}, strategyVec{700, 900, 2, 1})
 	pod := vector.PodAmounts{Requested: strategyVec{100, 100}}
-	strategy := compileStrategy(t, m, scoring.StrategyConfig{SRA: &scoring.SRAConfig{Weight: 2, Resources: []string{strategyGPU}}})
+	strategy := compileStrategy(m, scoring.StrategyConfig{SRA: &scoring.SRAConfig{Weight: 2, Resources: []string{strategyGPU}}})
 	kube := testkit.Must(scoring.CompileKube(scoring.KubeConfig{Type: scoring.MostAllocated, Resources: []scoring.KubeResource{{Name: "cpu", Weight: 1}}}, m))
-	load := compileLoad(t, scoring.LoadConfig{}, m)
+	load := compileLoad(scoring.LoadConfig{}, m)
 	override, _, err := scoring.ParsePodOverride(map[string]string{
 		scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`,
 	}, m)
@@ -111,9 +111,9 @@ func TestScorePercent(t *testing.T) {
 	setNode(nodes, "b", strategyVec{2000, 1000, 0, 10}, strategyVec{100, 200, 0, 1})
 	pod := vector.PodAmounts{Requested: strategyVec{100, 100}}
 	off := int64(0)
-	strategy := compileStrategy(t, m, scoring.StrategyConfig{SRA: &scoring.SRAConfig{Weight: 10, Resources: []string{strategyGPU}}})
-	load := compileLoad(t, scoring.LoadConfig{}, m)
-	raw := compileLoad(t, scoring.LoadConfig{Direction: scoring.Raw}, m)
+	strategy := compileStrategy(m, scoring.StrategyConfig{SRA: &scoring.SRAConfig{Weight: 10, Resources: []string{strategyGPU}}})
+	load := compileLoad(scoring.LoadConfig{}, m)
+	raw := compileLoad(scoring.LoadConfig{Direction: scoring.Raw}, m)
 	for _, c := range []struct {
 		name   string
 		scorer scoring.Scorer
@@ -123,14 +123,14 @@ func TestScorePercent(t *testing.T) {
 		{"fit", strategy.Fit(), []int64{60, 80}},
 		{"SRA", strategy.SRA(), []int64{0, 100}},
 		{"strategy", strategy, []int64{30, 90}},
-		{"off", compileStrategy(t, m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Weight: &off}}), []int64{0, 0}},
+		{"off", compileStrategy(m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Weight: &off}}), []int64{0, 0}},
 		{"one term", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: 1}), []int64{60, 80}},
 		{"a weight", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: 0.25}), []int64{60, 80}},
 		{"less is better", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: -1}), []int64{40, 20}},
 		{"a sum", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: 1}, scoring.Term{Scorer: strategy.SRA(), Weight: 3}), []int64{15, 95}},
 		{"weight 0", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: 1}, scoring.Term{Scorer: raw, Weight: 0}), []int64{60, 80}},
 		{"raw", raw, nil},
-		{"DRF", compileDRF(t, scoring.DRFConfig{}, m), nil},
+		{"DRF", compileDRF(scoring.DRFConfig{}, m), nil},
 		{"of another package", usedScorer(0), nil},
 		{"a sum with raw", combine(t, scoring.Term{Scorer: load, Weight: 1}, scoring.Term{Scorer: raw, Weight: -1}), nil},
 		{"raw, normalized", combine(t, scoring.Term{Scorer: raw, Weight: 7, Normalize: scoring.NormalizeMinMax}), []int64{100, 0}},

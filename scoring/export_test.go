@@ -86,3 +86,6 @@ func (s *Strategy) SRA() *SRA         { return s.sra }
 // WithOverride returns the scorer with the rules of a pod, over single nodes.
 func (s *Strategy) WithOverride(o *PodOverride) *Strategy       { return s.withOverride(o) }
 func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit { return f.withOverride(o) }
+
+// PathsOf returns the paths of the faults in an error, and the unknown names.
+var PathsOf = pathsOf

@@ -18,10 +18,8 @@ import (
 )
 
 // kubeMap returns the map that the tables are written for.
-func kubeMap(t testing.TB, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
-	t.Helper()
-	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu", "example.com/foo", "example.com/bar", "ephemeral-storage"}, opts...))
-	return m
+func kubeMap(opts ...vectormap.Option) *vectormap.ResourceVectorMap {
+	return testkit.Must(vectormap.New([]string{"nvidia.com/gpu", "example.com/foo", "example.com/bar", "ephemeral-storage"}, opts...))
 }
 
 // kubeNames are the short names of the tables.
@@ -64,10 +62,8 @@ func kubeConfig(t testing.TB, kind scoring.ScoringType, resources string, shape 
 	return cfg
 }
 
-func compileKube(t testing.TB, cfg scoring.KubeConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.Kube {
-	t.Helper()
-	k := testkit.Must(scoring.CompileKube(cfg, m, opts...))
-	return k
+func compileKube(cfg scoring.KubeConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.Kube {
+	return testkit.Must(scoring.CompileKube(cfg, m, opts...))
 }
 
 // kubeNodes are the nodes of a case.
@@ -173,8 +169,8 @@ func TestKubeWorked(t *testing.T) {
 		{least, "memory 1", "0/9223372036854775808, 0/1000", "0/0, 0/9223372036854775808", "0/0", []int64{0, 0}},
 	} {
 		t.Run(fmt.Sprint(test.kind, " ", test.resources, " ", test.capacity, " ", test.used, " ", test.pod), func(t *testing.T) {
-			m := kubeMap(t)
-			k := compileKube(t, kubeConfig(t, test.kind, test.resources), m)
+			m := kubeMap()
+			k := compileKube(kubeConfig(t, test.kind, test.resources), m)
 			newKubeNodes(t, m, test.capacity, test.used).check(t, k, kubeAmounts(t, m, test.pod), test.want)
 		})
 	}
@@ -198,8 +194,8 @@ func TestKubeRatio(t *testing.T) {
 		{[]scoring.ShapePoint{{50, 3}}, "cpu 1", "100/0", "0/0, 50/0, 200/0", "0/0", []int64{30, 30, 30}},
 	} {
 		t.Run(fmt.Sprint(test.shape, test.resources, test.used, test.pod), func(t *testing.T) {
-			m := kubeMap(t)
-			k := compileKube(t, kubeConfig(t, scoring.RequestedToCapacityRatio, test.resources, test.shape...), m)
+			m := kubeMap()
+			k := compileKube(kubeConfig(t, scoring.RequestedToCapacityRatio, test.resources, test.shape...), m)
 			newKubeNodes(t, m, test.capacity, test.used).check(t, k, kubeAmounts(t, m, test.pod), test.want)
 		})
 	}
@@ -207,14 +203,14 @@ func TestKubeRatio(t *testing.T) {
 
 // TestKubeUnits scores amounts in thousandths.
 func TestKubeUnits(t *testing.T) {
-	m := kubeMap(t, vectormap.Milli("nvidia.com/gpu"))
-	k := compileKube(t, kubeConfig(t, scoring.LeastAllocated, "gpu 1"), m)
+	m := kubeMap(vectormap.Milli("nvidia.com/gpu"))
+	k := compileKube(kubeConfig(t, scoring.LeastAllocated, "gpu 1"), m)
 	newKubeNodes(t, m, "gpu 3500", "gpu 1250").check(t, k, kubeAmounts(t, m, "gpu 500"), []int64{25})
 }
 
 // TestKubeShort: amounts beyond the end of a vector are 0.
 func TestKubeShort(t *testing.T) {
-	k := compileKube(t, kubeConfig(t, scoring.LeastAllocated, "cpu 1 memory 1"), kubeMap(t))
+	k := compileKube(kubeConfig(t, scoring.LeastAllocated, "cpu 1 memory 1"), kubeMap())
 	if got, err := k.Score(vector.ResourceVector{1000}, nil, vector.ResourceVector{4000}); got != 75 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -259,7 +255,7 @@ func TestKubeFaults(t *testing.T) {
 		m := test.m
 		cfg := kubeConfig(t, test.kind, test.resources, test.shape...)
 		if m == nil {
-			m = kubeMap(t)
+			m = kubeMap()
 		} else {
 			cfg.Resources = nil
 			words := strings.Fields(test.resources)
@@ -271,8 +267,8 @@ func TestKubeFaults(t *testing.T) {
 		if (k == nil) != (err != nil) {
 			t.Errorf("%s %q: scorer %v, error %v", test.kind, test.resources, k, err)
 		}
-		paths, names := loadFaults(err)
-		if !slices.Equal(paths, test.paths) || names != test.unknown {
+		paths, names := scoring.PathsOf(t, err)
+		if !slices.Equal(paths, test.paths) || strings.Join(names, ", ") != test.unknown {
 			t.Errorf("%s %q %v: got %q, unknown %q, want %q, %q", test.kind, test.resources, test.shape, paths, names, test.paths, test.unknown)
 		}
 	}
@@ -280,15 +276,15 @@ func TestKubeFaults(t *testing.T) {
 
 // TestKubeUnknown leaves out resources that the map does not have.
 func TestKubeUnknown(t *testing.T) {
-	m := kubeMap(t)
+	m := kubeMap()
 	for _, o := range []scoring.Option{scoring.AllowUnknown, scoring.Lenient} {
-		k := compileKube(t, kubeConfig(t, scoring.LeastAllocated, "example.com/a 100 cpu 1"), m, o)
+		k := compileKube(kubeConfig(t, scoring.LeastAllocated, "example.com/a 100 cpu 1"), m, o)
 		if w := k.Warnings(); len(w) != 1 || w[0].Field != "resources[0].name" {
 			t.Errorf("warnings: %v", w)
 		}
 		newKubeNodes(t, m, "1000/0", "250/0").check(t, k, nil, []int64{75})
 	}
-	k := compileKube(t, kubeConfig(t, scoring.LeastAllocated, "cpu 1", scoring.ShapePoint{}), m)
+	k := compileKube(kubeConfig(t, scoring.LeastAllocated, "cpu 1", scoring.ShapePoint{}), m)
 	if w := k.Warnings(); len(w) != 1 || w[0].Field != "shape" {
 		t.Errorf("warnings: %v", w)
 	}
@@ -296,7 +292,7 @@ func TestKubeUnknown(t *testing.T) {
 
 // TestKubeExplain pins the parts of explanations.
 func TestKubeExplain(t *testing.T) {
-	m := kubeMap(t)
+	m := kubeMap()
 	type part struct {
 		name   string
 		status scoring.Status
@@ -322,7 +318,7 @@ func TestKubeExplain(t *testing.T) {
 		{scoring.BalancedAllocation, "foo 1", "4000/10000", "0/0", "foo 1", 75, "the node has none of the resources that are balanced",
 			[]part{{"example.com/foo", scoring.MissingOnNode, 0}}},
 	} {
-		k := compileKube(t, kubeConfig(t, test.kind, test.resources), m)
+		k := compileKube(kubeConfig(t, test.kind, test.resources), m)
 		x := testkit.Must(k.Explain(kubeAmounts(t, m, test.pod), kubeAmounts(t, m, test.used), kubeAmounts(t, m, test.capacity)))
 		term := x.Terms[0]
 		if x.Total != test.total || x.Reason != test.reason || len(x.Terms) != 1 || term.Name != string(test.kind) || term.Score != test.total {
@@ -376,7 +372,7 @@ func newKubeWorld(t testing.TB, r *rand.Rand, names, rows int) *kubeWorld {
 	for u := r.Int64N(20); u <= 100; u += 1 + r.Int64N(40) {
 		w.cfg.Shape = append(w.cfg.Shape, scoring.ShapePoint{Utilization: u, Score: r.Int64N(11)})
 	}
-	w.k = compileKube(t, w.cfg, m)
+	w.k = compileKube(w.cfg, m)
 	specials := testkit.Specials()
 	amount := func() float64 {
 		switch r.IntN(40) {

@@ -19,10 +19,8 @@ import (
 )
 
 // loadMap returns a map of cpu, memory, gpu, pods and disk, in this order.
-func loadMap(t testing.TB) *vectormap.ResourceVectorMap {
-	t.Helper()
-	m := testkit.Must(vectormap.New([]string{"cpu", "memory", "example.com/disk", "nvidia.com/gpu"}))
-	return m
+func loadMap() *vectormap.ResourceVectorMap {
+	return testkit.Must(vectormap.New([]string{"cpu", "memory", "example.com/disk", "nvidia.com/gpu"}))
 }
 
 // loadAmounts returns the vector with these amounts of cpu, memory and gpu.
@@ -48,16 +46,12 @@ func loadMatrix(m *vectormap.ResourceVectorMap, rows ...vector.ResourceVector) *
 	return x
 }
 
-func compileLoad(t testing.TB, cfg scoring.LoadConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.Load {
-	t.Helper()
-	l := testkit.Must(scoring.CompileLoad(cfg, m, opts...))
-	return l
+func compileLoad(cfg scoring.LoadConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.Load {
+	return testkit.Must(scoring.CompileLoad(cfg, m, opts...))
 }
 
-func compileDRF(t testing.TB, cfg scoring.DRFConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.DRF {
-	t.Helper()
-	d := testkit.Must(scoring.CompileDRF(cfg, m, opts...))
-	return d
+func compileDRF(cfg scoring.DRFConfig, m *vectormap.ResourceVectorMap, opts ...scoring.Option) *scoring.DRF {
+	return testkit.Must(scoring.CompileDRF(cfg, m, opts...))
 }
 
 // wantScores checks the scores of a batch, which are within 1e-8, and that Score
@@ -80,7 +74,7 @@ func wantScores(t *testing.T, what string, s scoring.Scorer, request vector.Reso
 }
 
 func TestLoadWorked(t *testing.T) {
-	m := loadMap(t)
+	m := loadMap()
 	used := loadMatrix(m, loadAmounts(t, m, 2000, 10e9, 6), loadAmounts(t, m, 6000, 5e9, 0))
 	allocatable := loadMatrix(m, loadAmounts(t, m, 10000, 40e9, 8), loadAmounts(t, m, 10000, 20e9, 0))
 	pod := loadAmounts(t, m, 2000, 10e9, 0)
@@ -107,13 +101,13 @@ func TestLoadWorked(t *testing.T) {
 		{"no weights", scoring.LoadConfig{Weights: map[string]float64{}, Direction: scoring.Spread}, []float64{0, 0}},
 		{"no capacities", scoring.LoadConfig{Metric: dominant, Capacity: vector.ResourceVector{}, Direction: scoring.Spread}, []float64{0, 0}},
 	} {
-		wantScores(t, c.name, compileLoad(t, c.cfg, m), pod, used, allocatable, c.want...)
+		wantScores(t, c.name, compileLoad(c.cfg, m), pod, used, allocatable, c.want...)
 	}
-	wantScores(t, "nothing requested", compileLoad(t, scoring.LoadConfig{OnlyRequested: true, Direction: scoring.Spread}, m), nil, used, allocatable, 0, 0)
+	wantScores(t, "nothing requested", compileLoad(scoring.LoadConfig{OnlyRequested: true, Direction: scoring.Spread}, m), nil, used, allocatable, 0, 0)
 }
 
 func TestDRFWorked(t *testing.T) {
-	m := loadMap(t)
+	m := loadMap()
 	inf, nan, unlimited := math.Inf(1), math.NaN(), -1.0
 	kai := scoring.DRFConfig{Unlimited: &unlimited, Fallback: loadAmounts(t, m, 100, 100, 100), ZeroFactor: 1000}
 	for _, c := range []struct {
@@ -143,15 +137,15 @@ func TestDRFWorked(t *testing.T) {
 	} {
 		used := loadMatrix(m, loadAmounts(t, m, c.allocated[0], c.allocated[1], c.allocated[2]))
 		entitled := loadMatrix(m, loadAmounts(t, m, c.entitled[0], c.entitled[1], c.entitled[2]))
-		wantScores(t, c.name, compileDRF(t, c.cfg, m), nil, used, entitled, c.want)
+		wantScores(t, c.name, compileDRF(c.cfg, m), nil, used, entitled, c.want)
 	}
 	used := loadMatrix(m, loadAmounts(t, m, 1, 1, 1))
 	entitled := loadMatrix(m, loadAmounts(t, m, 10, 10, 10))
-	wantScores(t, "with a job", compileDRF(t, kai, m), loadAmounts(t, m, 0, 4, 0), used, entitled, 0.5)
+	wantScores(t, "with a job", compileDRF(kai, m), loadAmounts(t, m, 0, 4, 0), used, entitled, 0.5)
 }
 
 func TestLoadConfigErrors(t *testing.T) {
-	m := loadMap(t)
+	m := loadMap()
 	folded := testkit.Must(vectormap.New([]string{"cpu", "amd.com/gpu", "nvidia.com/gpu"}, vectormap.FoldVendors()))
 	inf, nan := math.Inf(1), math.NaN()
 	load := func(cfg scoring.LoadConfig) func(m *vectormap.ResourceVectorMap, opts ...scoring.Option) (loadScorer, error) {
@@ -190,8 +184,8 @@ func TestLoadConfigErrors(t *testing.T) {
 		{drf(scoring.DRFConfig{Fallback: vector.ResourceVector{1}}), m, nil, nil, "", []string{"unlimited"}},
 	} {
 		s, err := c.compile(c.m, c.opts...)
-		paths, names := loadFaults(err)
-		if !slices.Equal(paths, c.errors) || names != c.unknown {
+		paths, names := scoring.PathsOf(t, err)
+		if !slices.Equal(paths, c.errors) || strings.Join(names, ", ") != c.unknown {
 			t.Errorf("errors at %q, unknown %q; want %q, %q: %v", paths, names, c.errors, c.unknown, err)
 		}
 		if err != nil {
@@ -211,28 +205,6 @@ func TestLoadConfigErrors(t *testing.T) {
 type loadScorer interface {
 	scoring.Scorer
 	Warnings() field.ErrorList
-}
-
-// loadFaults returns the paths of the field errors in err, in their order, and
-// the unknown names.
-func loadFaults(err error) (paths []string, unknown string) {
-	switch e := err.(type) {
-	case *field.Error:
-		return []string{e.Field}, ""
-	case *vectormap.UnknownResourcesError:
-		return nil, strings.Join(e.Names, ", ")
-	case interface{ Errors() []error }:
-		for _, inner := range e.Errors() {
-			p, _ := loadFaults(inner)
-			paths = append(paths, p...)
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			p, u := loadFaults(inner)
-			paths, unknown = append(paths, p...), unknown+u
-		}
-	}
-	return paths, unknown
 }
 
 // loadCase is random operands of a scorer over cols resources.
@@ -330,7 +302,7 @@ func (c *loadCase) checkLoads(t *testing.T, unlimited float64, first, step int) 
 			cfg.Capacity = c.capacity
 		}
 		what := fmt.Sprint(cfg.Metric, " ", cfg.Direction, " ", cfg.OnlyRequested, cfg.Capacity != nil)
-		c.check(t, what, compileLoad(t, cfg, c.m), func(used, allocatable []float64) float64 {
+		c.check(t, what, compileLoad(cfg, c.m), func(used, allocatable []float64) float64 {
 			return goldenLoad(cfg, c.weights, c.request, used, allocatable)
 		})
 	}
@@ -342,7 +314,7 @@ func (c *loadCase) checkLoads(t *testing.T, unlimited float64, first, step int) 
 		if kind/4 == 1 {
 			cfg.Fallback = c.capacity
 		}
-		c.check(t, fmt.Sprintf("DRF %+v", cfg), compileDRF(t, cfg, c.m), func(used, allocatable []float64) float64 {
+		c.check(t, fmt.Sprintf("DRF %+v", cfg), compileDRF(cfg, c.m), func(used, allocatable []float64) float64 {
 			return goldenDRF(cfg, c.weights, c.request, used, allocatable)
 		})
 	}
@@ -413,7 +385,7 @@ func wantExplained(t *testing.T, what string, e scoring.Explanation, score float
 }
 
 func TestLoadExplain(t *testing.T) {
-	m := loadMap(t)
+	m := loadMap()
 	nan, unlimited := math.NaN(), -1.0
 	pack := scoring.LoadConfig{Direction: scoring.Pack, Weights: map[string]float64{"cpu": 1, "memory": 1, "example.com/disk": 0}}
 	spread := scoring.LoadConfig{Metric: scoring.DominantResource, Direction: scoring.Spread}
@@ -423,7 +395,7 @@ func TestLoadExplain(t *testing.T) {
 		want                       string
 	}{
 		{
-			compileLoad(t, pack, m), vector.ResourceVector{2000, 0, 1, 0, 1}, vector.ResourceVector{2000, 5, 7}, vector.ResourceVector{8000, 10},
+			compileLoad(pack, m), vector.ResourceVector{2000, 0, 1, 0, 1}, vector.ResourceVector{2000, 5, 7}, vector.ResourceVector{8000, 10},
 			"" +
 				"total 50\n" +
 				"NormalizedSum 50 x 1\n" +
@@ -434,7 +406,7 @@ func TestLoadExplain(t *testing.T) {
 				"  example.com/disk 1 0 0 0 0 Inert\n",
 		},
 		{
-			compileLoad(t, spread, m), vector.ResourceVector{2000, 6, 1}, vector.ResourceVector{2000, 5}, vector.ResourceVector{8000, 10, 0, 4},
+			compileLoad(spread, m), vector.ResourceVector{2000, 6, 1}, vector.ResourceVector{2000, 5}, vector.ResourceVector{8000, 10, 0, 4},
 			"" +
 				"total 0 the sum of the points, -10, is cut to 0\n" +
 				"DominantResource 0 x 1\n" +
@@ -445,7 +417,7 @@ func TestLoadExplain(t *testing.T) {
 				"  pods 0 0 4 Spread 1 0 Scored\n",
 		},
 		{
-			compileLoad(t, scoring.LoadConfig{Direction: scoring.Raw, Capacity: vector.ResourceVector{10, 10}}, m), nil, vector.ResourceVector{nan, 5}, nil,
+			compileLoad(scoring.LoadConfig{Direction: scoring.Raw, Capacity: vector.ResourceVector{10, 10}}, m), nil, vector.ResourceVector{nan, 5}, nil,
 			"" +
 				"total 0 cpu: the share is not a number\n" +
 				"NormalizedSum 0 x 1\n" +
@@ -454,7 +426,7 @@ func TestLoadExplain(t *testing.T) {
 				"  memory 0 5 10 Raw 1 0.5 Scored\n",
 		},
 		{
-			compileDRF(t, scoring.DRFConfig{Unlimited: &unlimited, Fallback: vector.ResourceVector{100}}, m), vector.ResourceVector{10}, vector.ResourceVector{10, 5}, vector.ResourceVector{-1, 10},
+			compileDRF(scoring.DRFConfig{Unlimited: &unlimited, Fallback: vector.ResourceVector{100}}, m), vector.ResourceVector{10}, vector.ResourceVector{10, 5}, vector.ResourceVector{-1, 10},
 			"" +
 				"total 0.5\n" +
 				"DRF 0.5 x 1\n" +

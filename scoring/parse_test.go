@@ -132,7 +132,7 @@ func TestParseWarnings(t *testing.T) {
 
 // TestPathsOfParts: the paths of a part are its own when it is compiled alone.
 func TestPathsOfParts(t *testing.T) {
-	m := mustMap(t, nil)
+	m := mustMap(nil)
 	sra := SRAConfig{Weight: maxWeight + 1, Resources: []string{""}}
 	proportional := ProportionalConfig{MemoryUnit: -1, Resources: []string{"cpu"}}
 	_, err := CompileSRA(sra, m)

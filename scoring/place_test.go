@@ -68,9 +68,7 @@ func TestPlace(t *testing.T) {
 			w := newBoundWorld(t, r, r.IntN(4), r.IntN(2) == 0, false)
 			n := []int{0, 3, 255, 256, 300, 513, 700}[r.IntN(7)]
 			for i := range n {
-				if _, _, err := w.nodes.Set(fmt.Sprint("node", i), 1, w.node()); err != nil {
-					t.Fatal(err)
-				}
+				mustSet(w.nodes, fmt.Sprint("node", i), 1, w.node())
 			}
 			for range 3 {
 				pods, among := w.drawPods()
@@ -129,9 +127,7 @@ func TestPlaceOperands(t *testing.T) {
 	m := testkit.Must(vectormap.New(nil))
 	load := testkit.Must(scoring.CompileLoad(scoring.LoadConfig{}, m))
 	nodes, view := m.NewNodes(), new(vector.Nodes)
-	if _, _, err := nodes.Set("a", 1, vector.NodeAmounts{Allocatable: vector.ResourceVector{2, 2, 2}}); err != nil {
-		t.Fatal(err)
-	}
+	mustSet(nodes, "a", 1, vector.NodeAmounts{Allocatable: vector.ResourceVector{2, 2, 2}})
 	nodes.Snapshot(view)
 	pods := []vector.PodAmounts{{Requested: vector.ResourceVector{1}}}
 	b := scoring.Bind(load, nodes)

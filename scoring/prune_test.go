@@ -61,7 +61,7 @@ func TestBestOfPeaks(t *testing.T) {
 		"cpu": {Type: scoring.MostAllocated, Weight: 3}, "memory": {Type: scoring.LeastAllocated, Weight: 2},
 		"pods": {Type: scoring.LeastAllocated, Weight: 1}, "nvidia.com/gpu": {Type: scoring.MostAllocated, Weight: 7},
 	}
-	strategy := compileStrategy(t, m, scoring.StrategyConfig{
+	strategy := compileStrategy(m, scoring.StrategyConfig{
 		Fit: scoring.StrategyFitConfig{Resources: rules},
 		SRA: &scoring.SRAConfig{Weight: 5, Resources: []string{"nvidia.com/gpu", "example.com/b"}},
 	})
@@ -76,9 +76,7 @@ func TestBestOfPeaks(t *testing.T) {
 					for j := range m.Len() {
 						amounts.Allocatable[j], amounts.Requested[j] = world.node(r, j)
 					}
-					if _, _, err := nodes.Set(fmt.Sprint(i), 1, amounts); err != nil {
-						t.Fatal(err)
-					}
+					mustSet(nodes, fmt.Sprint(i), 1, amounts)
 				}
 				for _, s := range []scoring.Scorer{strategy, strategy.Fit(), single} {
 					bound := scoring.Bind(s, nodes)

@@ -76,10 +76,8 @@ func sameResolution(a, b resolution) bool {
 	return a.result == b.result && slices.Equal(a.errors, b.errors) && slices.Equal(a.unknown, b.unknown) && slices.Equal(a.warnings, b.warnings)
 }
 
-func mustMap(t testing.TB, names []string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
-	t.Helper()
-	m := testkit.Must(vectormap.New(names, opts...))
-	return m
+func mustMap(names []string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
+	return testkit.Must(vectormap.New(names, opts...))
 }
 
 const (
@@ -93,18 +91,18 @@ const (
 // The maps that tables of this file choose from. The columns of each are cpu,
 // memory, gpu, pods, and the others sorted.
 var testMaps = map[string]func(t *testing.T) *vectormap.ResourceVectorMap{
-	"plain": func(t *testing.T) *vectormap.ResourceVectorMap { return mustMap(t, nil) },
+	"plain": func(t *testing.T) *vectormap.ResourceVectorMap { return mustMap(nil) },
 	"gpu": func(t *testing.T) *vectormap.ResourceVectorMap {
-		return mustMap(t, []string{nvidiaGPU, teslaT4, ampereA10, fooName})
+		return mustMap([]string{nvidiaGPU, teslaT4, ampereA10, fooName})
 	},
 	"milli": func(t *testing.T) *vectormap.ResourceVectorMap {
-		return mustMap(t, []string{nvidiaGPU, fooName}, vectormap.Milli(nvidiaGPU))
+		return mustMap([]string{nvidiaGPU, fooName}, vectormap.Milli(nvidiaGPU))
 	},
 	"fold": func(t *testing.T) *vectormap.ResourceVectorMap {
-		return mustMap(t, []string{nvidiaGPU, amdGPU}, vectormap.FoldVendors())
+		return mustMap([]string{nvidiaGPU, amdGPU}, vectormap.FoldVendors())
 	},
 	"nofold": func(t *testing.T) *vectormap.ResourceVectorMap {
-		return mustMap(t, []string{nvidiaGPU, amdGPU}, vectormap.NoFold())
+		return mustMap([]string{nvidiaGPU, amdGPU}, vectormap.NoFold())
 	},
 }
 
@@ -377,7 +375,7 @@ func TestConflictNamesBoth(t *testing.T) {
 // TestConflictOnce has two patterns that meet on two indices.
 func TestConflictOnce(t *testing.T) {
 	n := vectormap.ExactNormalizer{"a/1": "x", "b/1": "x", "a/2": "y", "b/2": "y"}
-	m := mustMap(t, slices.Sorted(maps.Keys(n)), vectormap.WithNormalizer(n), vectormap.FoldVendors())
+	m := mustMap(slices.Sorted(maps.Keys(n)), vectormap.WithNormalizer(n), vectormap.FoldVendors())
 	cfg := &StrategyFitConfig{Resources: map[string]FitRule{"a/*": ruleMost(2), "b/*": ruleLeast(1)}}
 	var r report
 	resolveFit(cfg, m, 0, &r)
@@ -389,7 +387,7 @@ func TestConflictOnce(t *testing.T) {
 func TestMessagesAreBounded(t *testing.T) {
 	long := strings.Repeat("ü\xff\n", 1<<18)
 	var r report
-	resolveFit(&StrategyFitConfig{Resources: map[string]FitRule{long: {ScoringType(long), 1}}}, mustMap(t, nil), 0, &r)
+	resolveFit(&StrategyFitConfig{Resources: map[string]FitRule{long: {ScoringType(long), 1}}}, mustMap(nil), 0, &r)
 	if n := len(r.err().Error()); n > 8<<10 {
 		t.Errorf("%d bytes", n)
 	}

@@ -15,7 +15,7 @@ func TestZeros(t *testing.T) {
 	m := strategyMap(t, "gpu")
 	nodes := m.NewNodes()
 	setNode(nodes, "a", strategyVec{1, 1, 1, 1}, nil)
-	strategy := compileStrategy(t, m, scoring.StrategyConfig{
+	strategy := compileStrategy(m, scoring.StrategyConfig{
 		SRA: &scoring.SRAConfig{Weight: 1, Resources: []string{strategyGPU}}, Proportional: &scoring.ProportionalConfig{Resources: []string{strategyGPU}},
 	})
 	testkit.Zeros{

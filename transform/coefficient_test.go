@@ -7,10 +7,10 @@ import (
 
 // TestCoefficientFacts is T26.
 func TestCoefficientFacts(t *testing.T) {
-	tr := compile(t, rules(seven), Options{})
+	tr := compile(rules(seven), Options{})
 	in := newMap(t, "cpu memory M1 M2 M4")
 	out := testkit.Must(tr.OutMap(in))
-	l := bind(t, tr, in, out, BindOptions{})
+	l := bind(tr, in, out, BindOptions{})
 	var got [][]float64
 	for _, o := range []string{"cpu", "memory", "ACC", "CR"} {
 		var row []float64
@@ -35,15 +35,15 @@ func TestCoefficientFacts(t *testing.T) {
 // TestCoefficientMultipliers: without a vector rules with a multiplier count
 // nothing; in an empty one all multipliers are absent.
 func TestCoefficientMultipliers(t *testing.T) {
-	tr := compile(t, rules("a Replace x cpu: b 3; g Retain: g 5"), Options{})
+	tr := compile(rules("a Replace x cpu: b 3; g Retain: g 5"), Options{})
 	in, out := newMap(t, "a g"), newMap(t, "b g")
-	l := bind(t, tr, in, out, BindOptions{})
+	l := bind(tr, in, out, BindOptions{})
 	a, g := 4, 5 // of in; b and g of out
 	for _, c := range []struct {
 		l    *Linear
 		src  vec
 		want float64
-	}{{l, nil, 0}, {l, vec{}, 3}, {l, vec{500}, 1.5}, {bind(t, tr, in, out, BindOptions{ZeroMultiplier: AsZero}), vec{}, 0}} {
+	}{{l, nil, 0}, {l, vec{}, 3}, {l, vec{500}, 1.5}, {bind(tr, in, out, BindOptions{ZeroMultiplier: AsZero}), vec{}, 0}} {
 		if got := c.l.Coefficient(c.src, 4, a); got != c.want {
 			t.Errorf("got %v, want %v", got, c.want)
 		}

@@ -64,7 +64,7 @@ func TestCompile(t *testing.T) {
 	c := rules("M2 Replace: CR 15; cpu: CR 1, ACC 2; nvidia.com/gpumem Replace x nvidia.com/gpu: OV 0")
 	c.ExcludeResourcePrefixes = []string{"b", "a", "ab", "b/c"}
 	c.QuotaCheckStrategy = BlockUndeclared
-	tr := compile(t, c, Options{})
+	tr := compile(c, Options{})
 	state := func() string {
 		return fmt.Sprintln(tr.Inputs(), tr.Outputs(), tr.NNZ(), tr.Strategy("cpu"), tr.Strategy(long("M2")), tr.Strategy("unknown"),
 			tr.MultiplyBy("nvidia.com/gpumem"), tr.MultiplyBy("cpu"), tr.MultiplyBy("unknown"))
@@ -99,20 +99,20 @@ func TestCompile(t *testing.T) {
 	if q, _ := tr.Factor(long("CR"), "cpu"); q.Value() != 1 || !tr.excluded("ab") || tr.excluded("changed") {
 		t.Error("factors or prefixes are shared")
 	}
-	if again := compile(t, wantConfig, Options{}); !tr.Equal(again) || !again.Equal(tr) {
+	if again := compile(wantConfig, Options{}); !tr.Equal(again) || !again.Equal(tr) {
 		t.Error("the Config compiles to something else")
 	}
 }
 
 func TestEqual(t *testing.T) {
 	const text = "cpu Retain: CR 1, ACC 1Ki; a Replace x b: CR 2"
-	same, shuffled := compile(t, rules(text), Options{}), rules("a Replace x b: CR 2; cpu Retain: ACC 1024, CR 1.0")
-	if !compile(t, shuffled, Options{}).Equal(same) {
+	same, shuffled := compile(rules(text), Options{}), rules("a Replace x b: CR 2; cpu Retain: ACC 1024, CR 1.0")
+	if !compile(shuffled, Options{}).Equal(same) {
 		t.Error("order or Format matters")
 	}
 	for _, other := range []string{"", "cpu Retain: CR 1, ACC 1Ki", "cpu Replace: CR 1, ACC 1Ki; a Replace x b: CR 2", "cpu Retain: CR 1, ACC 1k; a Replace x b: CR 2",
 		"cpu Retain: CR 1, ACC 1Ki; a Replace x c: CR 2", "cpu Retain: CR 1, EC 1Ki; a Replace x b: CR 2", "cpu Retain: CR 1; a Replace x b: CR 2"} {
-		if compile(t, rules(other), Options{}).Equal(same) {
+		if compile(rules(other), Options{}).Equal(same) {
 			t.Errorf("%s is equal", other)
 		}
 	}
@@ -123,11 +123,11 @@ func TestEqual(t *testing.T) {
 	} {
 		c, o := rules(text), Options{}
 		change(c, &o)
-		if compile(t, c, o).Equal(same) {
+		if compile(c, o).Equal(same) {
 			t.Errorf("%+v, %+v is equal", c, o)
 		}
 	}
-	if !compile(t, &Config{}, Options{}).Equal(new(Transformation)) {
+	if !compile(&Config{}, Options{}).Equal(new(Transformation)) {
 		t.Error("the zero value is not the identity")
 	}
 	in := list("cpu 1, a 5m")
@@ -169,7 +169,7 @@ func TestFormats(t *testing.T) {
 		{"a Replace x b: EC 1", "a 4e3, b 2Ki", "8192e3"},
 		{"", "EC 1000e-3", "1"},
 	} {
-		got := compile(t, rules(c.rules), Options{}).Apply(list(c.request))[long("EC")]
+		got := compile(rules(c.rules), Options{}).Apply(list(c.request))[long("EC")]
 		if got.String() != c.want {
 			t.Errorf("%s of %s: %s, want %s", c.rules, c.request, got.String(), c.want)
 		}
@@ -178,7 +178,7 @@ func TestFormats(t *testing.T) {
 
 // TestQueryErrors are the faults of a query.
 func TestQueryErrors(t *testing.T) {
-	tr := compile(t, &Config{}, Options{})
+	tr := compile(&Config{}, Options{})
 	for _, q := range []Query{{}, {Input: "cpu", Step: resource.MustParse("-1")}} {
 		if _, err := tr.MaxUnits(q); err == nil {
 			t.Errorf("%+v is answered", q)
@@ -193,7 +193,7 @@ func TestQueryErrors(t *testing.T) {
 // TestUsage: the usage is the result at the answer, also when it is infeasible or
 // unbounded.
 func TestUsage(t *testing.T) {
-	tr := compile(t, rules("M1 Replace: ACC 5G; cpu Retain: CR 1"), Options{})
+	tr := compile(rules("M1 Replace: ACC 5G; cpu Retain: CR 1"), Options{})
 	for _, c := range []struct{ quota, want string }{
 		{"ACC 12G", "ACC 10G, cpu 2, CR 2"},
 		{"CR 1", "ACC 0, cpu 2, CR 2"},

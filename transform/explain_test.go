@@ -12,7 +12,7 @@ func TestExplainFacts(t *testing.T) {
 	q := resource.MustParse
 	c := rules(seven)
 	c.ExcludeResourcePrefixes = []string{"vendor.example/"}
-	got := compile(t, c, Options{}).Explain(list("M1 2, M2 1, memory 100M, cpu 1, vendor.example/x 1"))
+	got := compile(c, Options{}).Explain(list("M1 2, M2 1, memory 100M, cpu 1, vendor.example/x 1"))
 	want := &Explanation{
 		Results: []Result{
 			{Name: "cpu", Total: q("1"), Retained: q("1")},

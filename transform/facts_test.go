@@ -53,10 +53,8 @@ func rules(text string) *Config {
 	return c
 }
 
-func compile(t *testing.T, c *Config, o Options) *Transformation {
-	t.Helper()
-	tr := testkit.Must(Compile(c, o))
-	return tr
+func compile(c *Config, o Options) *Transformation {
+	return testkit.Must(Compile(c, o))
 }
 
 const (
@@ -88,7 +86,7 @@ func TestApplyFacts(t *testing.T) {
 		{"T32", "example.com/gpumem-percentage Replace x g: example.com/gpumem 819.2", "g 2, example.com/gpumem-percentage 50", "g 2, example.com/gpumem 81920"},
 		{"T33", "memory Replace: EC 1n", "memory 100m", "EC 1n"},
 	} {
-		tr := compile(t, rules(f.rules), Options{})
+		tr := compile(rules(f.rules), Options{})
 		got := tr.Apply(list(f.request))
 		wantEqual(t, f.id, list(f.want), got)
 	}
@@ -112,7 +110,7 @@ func TestChargeFacts(t *testing.T) {
 		if f.exclude != "" {
 			c.ExcludeResourcePrefixes = strings.Split(f.exclude, ",")
 		}
-		got := testkit.Must(Charge(compile(t, c, Options{}).Apply(list(f.request)), f.pods))
+		got := testkit.Must(Charge(compile(c, Options{}).Apply(list(f.request)), f.pods))
 		want := map[corev1.ResourceName]int64{}
 		for name, n := range f.want {
 			want[long(name)] = n
@@ -130,7 +128,7 @@ func TestExclusionFacts(t *testing.T) { // T18
 	c := rules("example.com/mem Replace x vendor.example/gpu: quota.example.com/total-mem 1")
 	c.ExcludeResourcePrefixes = []string{"vendor.example/"}
 	for source, want := range map[MultiplierSource]string{BeforeExclusion: "4096", AfterExclusion: "1024"} {
-		tr := compile(t, c, Options{Multiplier: source})
+		tr := compile(c, Options{Multiplier: source})
 		got := tr.Apply(list("example.com/mem 1024, vendor.example/gpu 4"))
 		if diff := cmp.Diff(list("quota.example.com/total-mem "+want), got); diff != "" {
 			t.Errorf("source %v: %s", source, diff)
@@ -178,7 +176,7 @@ func TestInverseFacts(t *testing.T) {
 		if f.step != "" {
 			q.Step = resource.MustParse(f.step)
 		}
-		a := testkit.Must(compile(t, rules(f.rules), Options{}).MaxUnits(q))
+		a := testkit.Must(compile(rules(f.rules), Options{}).MaxUnits(q))
 		if a.Units != f.units || a.Feasible == f.infeasible || a.Unbounded != f.unbounded || a.Limiting != long(f.limiting) && f.limiting+string(a.Limiting) != "" {
 			t.Errorf("%s, %s: %+v", f.id, f.input, a)
 		}

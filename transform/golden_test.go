@@ -188,7 +188,7 @@ func FuzzApply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		c, o, in := problem(seed)
-		tr, before := compile(t, c, o), fmt.Sprintf("%#v", in)
+		tr, before := compile(c, o), fmt.Sprintf("%#v", in)
 		want, got := golden(c, o, in), tr.Apply(in)
 		if len(got) != len(want.value) {
 			t.Fatalf("got %v, want %v", got, want.added)
@@ -277,7 +277,7 @@ func FuzzMaxUnits(f *testing.F) {
 		q := Query{Input: d.name(), Base: d.list("0", "1", "2", "5", "-3", "100m"), Quota: d.list("0", "5", "40", "200", "-1", "1e3")}
 		q.Step = d.quantity("0", "1", "3", "500m", "7")
 		o := d.options()
-		a := testkit.Must(compile(t, c, o).MaxUnits(q))
+		a := testkit.Must(compile(c, o).MaxUnits(q))
 		step := q.Step
 		if step.IsZero() {
 			step = resource.MustParse("1")

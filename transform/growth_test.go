@@ -14,10 +14,10 @@ import (
 func TestGrowthRules(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, c *Config) func(){
 		"Compile": func(t *testing.T, c *Config) func() {
-			return func() { compile(t, c, Options{}) }
+			return func() { compile(c, Options{}) }
 		},
 		"Lint": func(t *testing.T, c *Config) func() {
-			tr := compile(t, c, Options{})
+			tr := compile(c, Options{})
 			return func() {
 				found := map[string]int{}
 				for _, f := range tr.Lint(tr.Inputs()) {
@@ -37,7 +37,7 @@ func TestGrowthRules(t *testing.T) {
 			}
 		},
 		"Apply": func(t *testing.T, c *Config) func() {
-			tr, request := compile(t, c, Options{}), onesOf(c)
+			tr, request := compile(c, Options{}), onesOf(c)
 			return func() {
 				if got := tr.Apply(request); len(got) != len(c.Rules) {
 					t.Errorf("%d results", len(got))
@@ -45,7 +45,7 @@ func TestGrowthRules(t *testing.T) {
 			}
 		},
 		"MaxUnits": func(t *testing.T, c *Config) func() {
-			tr, request := compile(t, c, Options{}), onesOf(c)
+			tr, request := compile(c, Options{}), onesOf(c)
 			quota := corev1.ResourceList{}
 			for name := range request {
 				quota[name] = resource.MustParse("5")
@@ -64,11 +64,11 @@ func TestGrowthRules(t *testing.T) {
 			}
 		},
 		"Bind": func(t *testing.T, c *Config) func() {
-			tr := compile(t, c, Options{})
+			tr := compile(c, Options{})
 			in := newMap(t, strings.ReplaceAll(join(tr.Inputs()[:20]), ",", ""))
 			return func() {
 				out := testkit.Must(tr.OutMap(in))
-				bind(t, tr, in, out, BindOptions{})
+				bind(tr, in, out, BindOptions{})
 			}
 		},
 	} {

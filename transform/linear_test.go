@@ -45,10 +45,8 @@ func put(t testing.TB, m *vectormap.ResourceVectorMap, names string, amounts ...
 	return v
 }
 
-func bind(t testing.TB, tr *Transformation, in, out *vectormap.ResourceVectorMap, o BindOptions) *Linear {
-	t.Helper()
-	l := testkit.Must(tr.Bind(in, out, o))
-	return l
+func bind(tr *Transformation, in, out *vectormap.ResourceVectorMap, o BindOptions) *Linear {
+	return testkit.Must(tr.Bind(in, out, o))
 }
 
 // rows returns a matrix over m.
@@ -100,13 +98,13 @@ func TestVectorFacts(t *testing.T) {
 		if f.exclude != "" {
 			c.ExcludeResourcePrefixes = []string{f.exclude}
 		}
-		tr := compile(t, c, f.options)
+		tr := compile(c, f.options)
 		in := newMap(t, f.in)
 		out, err := tr.OutMap(in)
 		if err != nil {
 			t.Fatalf("%s: %v", f.id, err)
 		}
-		l := bind(t, tr, in, out, f.bind)
+		l := bind(tr, in, out, f.bind)
 		src := put(t, in, f.in, f.request...)
 		want := put(t, out, f.out, f.want...)
 		if got := l.Apply(nil, src); !slices.Equal(got, want) {
@@ -147,7 +145,7 @@ func TestOutMap(t *testing.T) {
 		if c.exclude != "" {
 			cfg.ExcludeResourcePrefixes = []string{c.exclude}
 		}
-		tr, in := compile(t, cfg, Options{}), newMap(t, c.in, c.opts...)
+		tr, in := compile(cfg, Options{}), newMap(t, c.in, c.opts...)
 		out := testkit.Must(tr.OutMap(in))
 		wantEqual(t, c.id, c.want, out.String())
 		if _, err := tr.Bind(in, out, BindOptions{Strict: true}); err != nil {
@@ -198,7 +196,7 @@ func TestBindErrors(t *testing.T) {
 		if c.exclude != "" {
 			cfg.ExcludeResourcePrefixes = []string{c.exclude}
 		}
-		_, err := compile(t, cfg, Options{}).Bind(c.in, c.out, c.options)
+		_, err := compile(cfg, Options{}).Bind(c.in, c.out, c.options)
 		if diff := cmp.Diff(c.want, namesOf(err)); diff != "" {
 			t.Errorf("%s: %v %s", c.id, err, diff)
 		}
@@ -207,10 +205,10 @@ func TestBindErrors(t *testing.T) {
 			t.Errorf("%s: %v", c.id, err)
 		}
 	}
-	if _, err := compile(t, &Config{}, Options{}).Bind(newMap(t, ""), newMap(t, ""), BindOptions{ZeroMultiplier: 7}); err == nil {
+	if _, err := compile(&Config{}, Options{}).Bind(newMap(t, ""), newMap(t, ""), BindOptions{ZeroMultiplier: 7}); err == nil {
 		t.Error("an unknown option is accepted")
 	}
-	if _, err := compile(t, rules(overage), Options{}).OutMap(folding("cpu")); namesOf(err) != "*transform.AmbiguousNameError nvidia.com/gpu" {
+	if _, err := compile(rules(overage), Options{}).OutMap(folding("cpu")); namesOf(err) != "*transform.AmbiguousNameError nvidia.com/gpu" {
 		t.Errorf("T38, OutMap: %v", err)
 	}
 }
@@ -238,9 +236,9 @@ func namesOf(err error) string {
 }
 
 func TestMissingMultipliers(t *testing.T) {
-	tr := compile(t, rules("a Replace x c: b 1; g Replace x d: b 1; M1 Replace x ec: b 1"), Options{})
+	tr := compile(rules("a Replace x c: b 1; g Replace x d: b 1; M1 Replace x ec: b 1"), Options{})
 	in, out := newMap(t, "a g"), newMap(t, "b")
-	l := bind(t, tr, in, out, BindOptions{})
+	l := bind(tr, in, out, BindOptions{})
 	if got, want := l.MissingMultipliers(), []corev1.ResourceName{long("c"), long("d")}; !slices.Equal(got, want) || !l.IsLinear() {
 		t.Errorf("missing %v, want %v; linear %v", got, want, l.IsLinear())
 	}
@@ -278,11 +276,11 @@ func newBound(t *testing.T, d dice, c *Config) bound {
 	if b.in, err = vectormap.New(names, vectormap.NoFold(), vectormap.Milli(milli...)); err != nil {
 		t.Fatal(err)
 	}
-	tr := compile(t, c, b.options)
+	tr := compile(c, b.options)
 	if b.out, err = tr.OutMap(b.in); err != nil {
 		t.Fatal(err)
 	}
-	b.linear = bind(t, tr, b.in, b.out, b.bind)
+	b.linear = bind(tr, b.in, b.out, b.bind)
 	return b
 }
 
@@ -320,7 +318,7 @@ func FuzzLinear(f *testing.F) {
 		n := 1 + d.IntN(4)
 		src, pods := b.in.NewMatrix(n), make([]int64, n)
 		amounts, charges := make([]exact, n), make([]map[corev1.ResourceName]int64, n)
-		tr := compile(t, b.config, b.options)
+		tr := compile(b.config, b.options)
 		for r := range n {
 			v := b.in.NewVector()
 			for i := range v {
@@ -476,10 +474,10 @@ func FuzzCharge(f *testing.F) {
 		c := &Config{Rules: []Rule{{Input: "example.com/a", Strategy: Replace, Outputs: corev1.ResourceList{
 			"cpu": factor, "memory": factor, "example.com/b": factor, "example.com/c": factor, "quota.example/q": factor,
 		}}}}
-		tr := compile(t, c, Options{})
+		tr := compile(c, Options{})
 		in := newMap(t, "cpu memory example.com/a example.com/b example.com/c", vectormap.Milli("example.com/a", "example.com/b", "quota.example/q"))
 		out := testkit.Must(tr.OutMap(in))
-		l, v := bind(t, tr, in, out, BindOptions{}), in.NewVector()
+		l, v := bind(tr, in, out, BindOptions{}), in.NewVector()
 		for i, name := range in.All() {
 			if v[i] = float64(kept); name == "example.com/a" {
 				v[i] = float64(a)
@@ -503,9 +501,9 @@ func FuzzCharge(f *testing.F) {
 
 // TestApply says what Apply does with its destination.
 func TestApply(t *testing.T) {
-	tr := compile(t, rules("a Replace: b 2"), Options{})
+	tr := compile(rules("a Replace: b 2"), Options{})
 	in, out := newMap(t, "a"), newMap(t, "b g")
-	l := bind(t, tr, in, out, BindOptions{})
+	l := bind(tr, in, out, BindOptions{})
 	src := put(t, in, "a", 3)
 	want := put(t, out, "b", 6)
 	dst := slices.Repeat(vec{math.NaN()}, 9)
@@ -524,10 +522,10 @@ func TestApply(t *testing.T) {
 // TestSpecialAmounts: NaN reaches every output that uses it, infinities follow
 // IEEE rules, zeros are positive.
 func TestSpecialAmounts(t *testing.T) {
-	tr := compile(t, rules("a Replace: b 2, c 0; d Retain: b -1; M1 Replace x g: CR 1"), Options{})
+	tr := compile(rules("a Replace: b 2, c 0; d Retain: b -1; M1 Replace x g: CR 1"), Options{})
 	in := newMap(t, "a d M1 g")
 	out := testkit.Must(tr.OutMap(in))
-	l, inf, nan, zero := bind(t, tr, in, out, BindOptions{}), math.Inf(1), math.NaN(), math.Copysign(0, -1)
+	l, inf, nan, zero := bind(tr, in, out, BindOptions{}), math.Inf(1), math.NaN(), math.Copysign(0, -1)
 	for _, c := range []struct{ request, want []float64 }{ // a d M1 g -> b c d CR g
 		{[]float64{nan, 1, 1, 1}, []float64{nan, nan, 1, 1, 1}},
 		{[]float64{1, nan, 1, 2}, []float64{nan, 0, nan, 2, 2}},
@@ -551,12 +549,12 @@ func TestSpecialAmounts(t *testing.T) {
 }
 
 func TestLinearPanics(t *testing.T) {
-	tr := compile(t, rules("a Replace: b 2"), Options{})
+	tr := compile(rules("a Replace: b 2"), Options{})
 	in, out := newMap(t, "a"), newMap(t, "b")
-	l := bind(t, tr, in, out, BindOptions{})
+	l := bind(tr, in, out, BindOptions{})
 	src, dst, other := in.NewMatrix(2), out.NewMatrix(2), newMap(t, "g").NewMatrix(2)
 	both := slices.Repeat(vec{1}, 20)
-	same := bind(t, compile(t, &Config{}, Options{}), in, in, BindOptions{})
+	same := bind(compile(&Config{}, Options{}), in, in, BindOptions{})
 	large := in.NewMatrix(200)
 	for what, f := range map[string]func(){
 		"long vector":       func() { l.Apply(nil, make(vec, 6)) },
@@ -592,10 +590,10 @@ func TestLinearAllocates(t *testing.T) {
 	if testkit.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	tr := compile(t, rules(seven+"; g Replace x nvidia.com/gpu: CR 3"), Options{})
+	tr := compile(rules(seven+"; g Replace x nvidia.com/gpu: CR 3"), Options{})
 	in := newMap(t, "cpu memory M1 M2 M4 g nvidia.com/gpu")
 	out := testkit.Must(tr.OutMap(in))
-	l := bind(t, tr, in, out, BindOptions{})
+	l := bind(tr, in, out, BindOptions{})
 	src, dst := in.NewMatrix(1000), out.NewMatrix(1000)
 	v, w, pods := in.NewVector(), out.NewVector(), make([]int64, 1000)
 	testkit.EachImpl(t, func(t *testing.T) {
@@ -619,9 +617,9 @@ func TestManyTerms(t *testing.T) {
 		names = append(names, name)
 		c.Rules = append(c.Rules, Rule{Input: corev1.ResourceName(name), Strategy: Replace, Outputs: corev1.ResourceList{"example.com/out": *resource.NewQuantity(int64(k), resource.DecimalSI)}})
 	}
-	tr, in := compile(t, c, Options{}), newMap(t, strings.Join(names, " "))
+	tr, in := compile(c, Options{}), newMap(t, strings.Join(names, " "))
 	out := testkit.Must(tr.OutMap(in))
-	l, src := bind(t, tr, in, out, BindOptions{}), in.NewMatrix(70)
+	l, src := bind(tr, in, out, BindOptions{}), in.NewMatrix(70)
 	want := 0.0
 	for k, name := range names {
 		i, _ := in.Index(name)
@@ -642,10 +640,10 @@ func TestManyTerms(t *testing.T) {
 // TestConcurrency uses one Transformation and one Linear from many goroutines;
 // the race detector watches.
 func TestConcurrency(t *testing.T) {
-	tr := compile(t, rules(seven), Options{})
+	tr := compile(rules(seven), Options{})
 	in := newMap(t, "cpu memory M1 M2 M4")
 	out := testkit.Must(tr.OutMap(in))
-	l, request := bind(t, tr, in, out, BindOptions{}), list("M1 2, M2 1, memory 100M, cpu 1.0")
+	l, request := bind(tr, in, out, BindOptions{}), list("M1 2, M2 1, memory 100M, cpu 1.0")
 	src := rows(in, put(t, in, "cpu memory M1 M2", 1000, 1e8, 2, 1))
 	var wait sync.WaitGroup
 	for range 8 {

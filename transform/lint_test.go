@@ -72,7 +72,7 @@ func TestLintFacts(t *testing.T) {
 		for _, name := range strings.Fields(c.known) {
 			known = append(known, long(name))
 		}
-		findings := compile(t, cfg, c.options).Lint(known)
+		findings := compile(cfg, c.options).Lint(known)
 		wantEqual(t, c.id, strings.Fields(c.want), found(t, findings))
 	}
 }
@@ -80,7 +80,7 @@ func TestLintFacts(t *testing.T) {
 // TestLintCycles: the members stand in the detail, and a rule that leads into a
 // cycle is none of it.
 func TestLintCycles(t *testing.T) {
-	tr := compile(t, rules("a Retain: b 1; b Retain: d 1; d Retain: b 1, g 1; g Retain: M1 1"), Options{})
+	tr := compile(rules("a Retain: b 1; b Retain: d 1; d Retain: b 1, g 1; g Retain: M1 1"), Options{})
 	var details []string
 	for _, f := range tr.Lint(nil) {
 		if f.Code == "cycle" {

@@ -53,7 +53,7 @@ resources:
 
 // TestShapes is T3: the same rules in three shapes and as tuples.
 func TestShapes(t *testing.T) {
-	want := compile(t, rules(seven), Options{})
+	want := compile(rules(seven), Options{})
 	for shape, text := range map[Shape]string{ShapeInput: sevenInput, ShapeOutput: sevenOutput, ShapeList: sevenList} {
 		for _, asked := range []Shape{ShapeAuto, shape} {
 			c, found, err := Parse([]byte(expand(text)), asked)
@@ -61,7 +61,7 @@ func TestShapes(t *testing.T) {
 				t.Errorf("%v as %v: found %v, error %v", shape, asked, found, err)
 				continue
 			}
-			if !compile(t, c, Options{}).Equal(want) {
+			if !compile(c, Options{}).Equal(want) {
 				t.Errorf("%v: other rules", shape)
 			}
 		}
@@ -72,13 +72,13 @@ func TestShapes(t *testing.T) {
 	}
 	slices.Reverse(tuples)
 	c, err := FromTuples(tuples)
-	if err != nil || !compile(t, c, Options{}).Equal(want) {
+	if err != nil || !compile(c, Options{}).Equal(want) {
 		t.Errorf("from tuples: %v", err)
 	}
 	for _, shape := range []Shape{ShapeInput, ShapeOutput, ShapeList} {
 		data := testkit.Must(c.Encode(shape))
 		back, found, err := Parse(data, ShapeAuto)
-		if err != nil || found != shape || !compile(t, back, Options{}).Equal(want) {
+		if err != nil || found != shape || !compile(back, Options{}).Equal(want) {
 			t.Errorf("%v written and read: found %v, error %v\n%s", shape, found, err, data)
 		}
 	}
@@ -262,7 +262,7 @@ func TestEncodeText(t *testing.T) {
 // checks that it is read the same, with the Format of every factor.
 func checkEncoded(t *testing.T, c *Config) {
 	t.Helper()
-	want := compile(t, c, Options{})
+	want := compile(c, Options{})
 	for _, s := range []Shape{ShapeInput, ShapeOutput, ShapeList} {
 		data, err := c.Encode(s)
 		var cannot *NotExpressibleError
@@ -277,7 +277,7 @@ func checkEncoded(t *testing.T, c *Config) {
 			if err != nil || found != s {
 				t.Fatalf("%v: read as %v, error %v\n%s", s, found, err, data)
 			}
-			got := compile(t, back, Options{})
+			got := compile(back, Options{})
 			if !got.Equal(want) {
 				t.Fatalf("%v: another Config\n%s", s, data)
 			}
@@ -299,7 +299,7 @@ func checkEncoded(t *testing.T, c *Config) {
 		return
 	}
 	back, err := FromTuples(tuples)
-	if err != nil || !compile(t, back, Options{}).Equal(want) {
+	if err != nil || !compile(back, Options{}).Equal(want) {
 		t.Fatalf("tuples: %v", err)
 	}
 }

@@ -92,7 +92,7 @@ func TestTemplateRules(t *testing.T) {
 		{"no cards", percent(long("a"), "", long("b"), "16Gi"), "a Replace: b 171798691840m"},
 		{"rounded up", percent(long("a"), "", long("b"), "1n"), "a Replace: b 1n"},
 	} {
-		if !compile(t, &Config{Rules: []Rule{c.got}}, Options{}).Equal(compile(t, rules(c.want), Options{})) {
+		if !compile(&Config{Rules: []Rule{c.got}}, Options{}).Equal(compile(rules(c.want), Options{})) {
 			t.Errorf("%s: %+v, want %s", c.id, c.got, c.want)
 		}
 	}

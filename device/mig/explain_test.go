@@ -11,7 +11,7 @@ import (
 
 func TestExplainPlace(t *testing.T) {
 	for _, c := range facts(t, "explain") {
-		e, err := mig.ExplainPlace(geometry(t, c.geometry), parseUsed(t, c.used), parseWant(t, c.want))
+		e, err := mig.ExplainPlace(geometry(c.geometry), parseUsed(t, c.used), parseWant(t, c.want))
 		if err != nil || e != c.answer {
 			t.Errorf("%s: %q, %v; want %q", c.name, e, err, c.answer)
 		}
@@ -19,7 +19,7 @@ func TestExplainPlace(t *testing.T) {
 	if e, err := mig.ExplainPlace(nil, nil, parseWant(t, "1g")); err != nil || e != "1 memory slots of 0" {
 		t.Errorf("no MIG: %v, %v", e, err)
 	}
-	if e, err := mig.ExplainPlace(geometry(t, "A100-40"), parseUsed(t, "4g@4"), nil); err == nil || e != "" {
+	if e, err := mig.ExplainPlace(geometry("A100-40"), parseUsed(t, "4g@4"), nil); err == nil || e != "" {
 		t.Errorf("bad used instances: %v, %v", e, err)
 	}
 }

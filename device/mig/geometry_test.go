@@ -318,7 +318,7 @@ func TestTwelveSlots(t *testing.T) {
 	d.Attributes["productName"] = resourcev1.DeviceAttribute{StringValue: &product}
 	node := slicedNode(t, d)
 	gpu := mig.GPUs(node)[0]
-	gpu.Geometry = geometry(t, "RTX-PRO-6000-96") // slicedNode's GPU is another
+	gpu.Geometry = geometry("RTX-PRO-6000-96") // slicedNode's GPU is another
 	if len(node.Problems) > 0 || node.Devices[0].Slots.String() != "9,10,11" {
 		t.Errorf("%v, %v", node.Devices[0].Slots, node.Problems)
 	}

@@ -251,7 +251,7 @@ func check(t *testing.T, g *mig.Geometry, used []mig.Placed, want []device.Profi
 // A100-40 with some wants, by the golden model.
 func TestPlaceAllStates(t *testing.T) {
 	for name, step := range map[string]int{"A30-24": 1, "A100-40": 97} {
-		g := geometry(t, name)
+		g := geometry(name)
 		m, wants := newGolden(g), multisets(g, 3)
 		for i, used := range m.states(g) {
 			for k, want := range wants {
@@ -287,7 +287,7 @@ func multisets(g *mig.Geometry, most int) [][]device.Profile {
 // Every state of A30-24, and one in some of A100-40, by the golden model.
 func TestBestAllStates(t *testing.T) {
 	for name, step := range map[string]int{"A30-24": 1, "A100-40": 16} {
-		g := geometry(t, name)
+		g := geometry(name)
 		states := newGolden(g).states(g)
 		for i := 0; i < len(states); i += step {
 			check(t, g, states[i], nil)

@@ -14,10 +14,8 @@ import (
 )
 
 // geometry returns the known geometry of a name.
-func geometry(t testing.TB, name string) *mig.Geometry {
-	t.Helper()
-	g := testkit.Must(mig.GeometryNamed(name))
-	return g
+func geometry(name string) *mig.Geometry {
+	return testkit.Must(mig.GeometryNamed(name))
 }
 
 // shortNames names the profiles of A100-40 as the facts do.
@@ -98,7 +96,7 @@ func facts(t *testing.T, part string) (list []fact) {
 func TestPlace(t *testing.T) {
 	for _, c := range facts(t, "place") { // no: can't be placed
 		used := parseUsed(t, c.used)
-		starts, ok, err := mig.PlaceInstances(nil, geometry(t, c.geometry), used, parseWant(t, c.want))
+		starts, ok, err := mig.PlaceInstances(nil, geometry(c.geometry), used, parseWant(t, c.want))
 		if err != nil || ok != (c.answer != "no") || ok && startsText(starts) != c.answer || !ok && len(starts) > 0 {
 			t.Errorf("%+v: %v, %t, %v", c, starts, ok, err)
 		}
@@ -110,7 +108,7 @@ func TestPlace(t *testing.T) {
 
 func TestPlaceFaults(t *testing.T) {
 	for _, c := range facts(t, "faults") {
-		g, used := geometry(t, c.geometry), parseUsed(t, c.used)
+		g, used := geometry(c.geometry), parseUsed(t, c.used)
 		// Nothing else comes first: the wanted ones can't be placed either.
 		starts, ok, err := mig.PlaceInstances(make([]int8, 3), g, used, parseWant(t, c.want))
 		if ok || len(starts) > 0 || err == nil || err.Error() != c.answer {
@@ -127,7 +125,7 @@ func TestPlaceFaults(t *testing.T) {
 
 // The array of dst is used and written only for an answer.
 func TestPlaceDst(t *testing.T) {
-	g := geometry(t, "A100-40")
+	g := geometry("A100-40")
 	used := parseUsed(t, "1g@5,1g@?")
 	for _, c := range []struct {
 		want  string
@@ -149,7 +147,7 @@ func TestPlaceDst(t *testing.T) {
 }
 
 func TestPlaceAllocatesNothing(t *testing.T) {
-	g := geometry(t, "A100-40")
+	g := geometry("A100-40")
 	dst := make([]int8, 0, g.Slots())
 	for _, used := range []string{"", "1g@5", "1g@?,2g@2"} {
 		used := parseUsed(t, used)
@@ -167,7 +165,7 @@ func TestPlaceAllocatesNothing(t *testing.T) {
 
 func TestRemaining(t *testing.T) {
 	for _, c := range facts(t, "remaining") {
-		if counts, err := mig.Remaining(geometry(t, c.geometry), parseUsed(t, c.used)); err != nil || fmt.Sprint(counts) != c.answer {
+		if counts, err := mig.Remaining(geometry(c.geometry), parseUsed(t, c.used)); err != nil || fmt.Sprint(counts) != c.answer {
 			t.Errorf("%+v: %v, %v", c, counts, err)
 		}
 	}
@@ -175,7 +173,7 @@ func TestRemaining(t *testing.T) {
 
 func TestBest(t *testing.T) {
 	for _, c := range facts(t, "best") { // -1: can't be placed
-		start, ok, err := mig.BestStart(geometry(t, c.geometry), parseUsed(t, c.used), parse(t, c.want))
+		start, ok, err := mig.BestStart(geometry(c.geometry), parseUsed(t, c.used), parse(t, c.want))
 		if err != nil || fmt.Sprint(start) != c.answer || ok != (start >= 0) {
 			t.Errorf("%+v: %d, %t, %v", c, start, ok, err)
 		}

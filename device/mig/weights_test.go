@@ -10,10 +10,8 @@ import (
 )
 
 // newMap returns a map with these names.
-func newMap(t testing.TB, names []string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
-	t.Helper()
-	m := testkit.Must(vectormap.New(names, opts...))
-	return m
+func newMap(names []string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
+	return testkit.Must(vectormap.New(names, opts...))
 }
 
 // mention is a Problem without its text.
@@ -63,10 +61,10 @@ func TestWeights(t *testing.T) {
 			weights{"gpu": 0.001, prefix + "1g.6gb": 0.00025}, nil},
 		{"literals", nil, []vectormap.Option{vectormap.Literal(vectormap.UnitWhole, prefix+"1g.5gb", prefix+"x")}, mig.ByCompute, "A100-40", weights{"gpu": 1}, nil},
 	} {
-		vm := newMap(t, c.names, c.opts...)
+		vm := newMap(c.names, c.opts...)
 		var g *mig.Geometry
 		if c.geometry != "" {
-			g = geometry(t, c.geometry)
+			g = geometry(c.geometry)
 		}
 		got, found := mig.Weights(vm, c.rule, g)
 		want := vm.NewVector()
@@ -91,7 +89,7 @@ func TestWeights(t *testing.T) {
 }
 
 func TestWeightsPanics(t *testing.T) {
-	if got := testkit.Recovered(func() { mig.Weights(newMap(t, nil), 2, nil) }); got != "mig: unknown weight rule" {
+	if got := testkit.Recovered(func() { mig.Weights(newMap(nil), 2, nil) }); got != "mig: unknown weight rule" {
 		t.Errorf("panic: %v", got)
 	}
 }

@@ -28,7 +28,7 @@ func scorers(t testing.TB) []*gpu.Scorer {
 		gpuCompile(t, gpu.CompileDotProduct, gpu.DotProductConfig{}),
 		gpuCompile(t, gpu.CompileBestFit, gpu.BestFitConfig{}),
 		gpuCompile(t, gpu.CompileBestFit, gpu.BestFitConfig{Raw: true}),
-		gpu.NewPacking(gpuMap(t)),
+		gpu.NewPacking(gpuMap()),
 		gpuCompile(t, gpu.CompileClustering, gpu.ClusteringConfig{}),
 	}
 }

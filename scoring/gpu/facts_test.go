@@ -139,7 +139,7 @@ func (w *gpuWorld) scorers(t testing.TB) []goldenScorer {
 				score:  func(n goldenNode, q gpu.Request) float64 { return goldenClustering(n, q, size.GPU) },
 			})
 	}
-	return append(list, goldenScorer{name: "Packing", scorer: gpu.NewPacking(gpuMap(t)), score: goldenPacking})
+	return append(list, goldenScorer{name: "Packing", scorer: gpu.NewPacking(gpuMap()), score: goldenPacking})
 }
 
 // check holds every scorer against its golden model, row by row and as a batch
@@ -148,7 +148,7 @@ func (w *gpuWorld) check(t *testing.T, rows *vector.Mask) {
 	t.Helper()
 	const untouched = -12345.0
 	nodes := nodesOf(w.cpuLeft)
-	filter := gpu.Bind(gpu.NewPacking(gpuMap(t)), nodes, w.gpus)
+	filter := gpu.Bind(gpu.NewPacking(gpuMap()), nodes, w.gpus)
 	selected := func(row int) bool { return rows == nil || rows.Test(row) }
 	for _, q := range w.requests {
 		var fit vector.Mask

@@ -11,10 +11,8 @@ import (
 )
 
 // gpuMap is a map for scorers that take nothing from it but names.
-func gpuMap(t testing.TB) *vectormap.ResourceVectorMap {
-	t.Helper()
-	m := testkit.Must(vectormap.New(nil))
-	return m
+func gpuMap() *vectormap.ResourceVectorMap {
+	return testkit.Must(vectormap.New(nil))
 }
 
 // gpuWeighted is a list of kinds: cpu, count, milli, weight each.
@@ -94,7 +92,7 @@ func testGPUCases(t *testing.T, name string, scorer *gpu.Scorer, req gpu.Request
 
 func gpuCompile[C any](t testing.TB, f func(C, *vectormap.ResourceVectorMap) (*gpu.Scorer, error), cfg C) *gpu.Scorer {
 	t.Helper()
-	s := testkit.Must(f(cfg, gpuMap(t)))
+	s := testkit.Must(f(cfg, gpuMap()))
 	return s
 }
 
@@ -111,7 +109,7 @@ func TestCases(t *testing.T) {
 		gpuCase{9000, []float64{1000, 400}, nil, 42, -1},
 		gpuCase{32000, []float64{1000, 400}, nil, 50, -1})
 
-	packing := gpu.NewPacking(gpuMap(t))
+	packing := gpu.NewPacking(gpuMap())
 	testGPUCases(t, "Packing", packing, request{CPU: 100, Count: 2, Milli: 1000},
 		gpuCase{1000, []float64{200, 1000, 1000, 500}, nil, 48, 1})
 	testGPUCases(t, "Packing", packing, request{CPU: 100, Count: 2, Milli: 200},

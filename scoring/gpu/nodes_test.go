@@ -29,7 +29,7 @@ func TestRejections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bound := gpu.Bind(gpu.NewPacking(gpuMap(t)), nodes, gpus)
+	bound := gpu.Bind(gpu.NewPacking(gpuMap()), nodes, gpus)
 	first := vector.NewMask(5)
 	first.Set(1)
 	type request = gpu.Request
@@ -64,15 +64,13 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-func gpuAmountsMap(t *testing.T, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
-	t.Helper()
-	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb"}, opts...))
-	return m
+func gpuAmountsMap(opts ...vectormap.Option) *vectormap.ResourceVectorMap {
+	return testkit.Must(vectormap.New([]string{"nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb"}, opts...))
 }
 
 func TestRequestOf(t *testing.T) {
-	whole, milli := gpuAmountsMap(t, vectormap.FoldVendors()), gpuAmountsMap(t, vectormap.FoldVendors(), vectormap.Milli("gpu"))
-	apart := gpuAmountsMap(t, vectormap.NoFold())
+	whole, milli := gpuAmountsMap(vectormap.FoldVendors()), gpuAmountsMap(vectormap.FoldVendors(), vectormap.Milli("gpu"))
+	apart := gpuAmountsMap(vectormap.NoFold())
 	column := func(name string, x float64) vector.ResourceVector {
 		v := apart.NewVector()
 		i, _ := apart.Index(name)
@@ -131,7 +129,7 @@ func TestRequestOf(t *testing.T) {
 }
 
 func TestNodeOf(t *testing.T) {
-	whole, milli := gpuAmountsMap(t, vectormap.FoldVendors()), gpuAmountsMap(t, vectormap.FoldVendors(), vectormap.Milli("gpu"))
+	whole, milli := gpuAmountsMap(vectormap.FoldVendors()), gpuAmountsMap(vectormap.FoldVendors(), vectormap.Milli("gpu"))
 	type amounts = vector.ResourceVector
 	for _, test := range []struct {
 		name string

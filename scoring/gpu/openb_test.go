@@ -57,10 +57,8 @@ func openbRecords(t testing.TB, name string) []map[string]string {
 	return list
 }
 
-func openbNumber(t testing.TB, text string) float64 {
-	t.Helper()
-	x := testkit.Must(strconv.ParseFloat(text, 64))
-	return x
+func openbNumber(text string) float64 {
+	return testkit.Must(strconv.ParseFloat(text, 64))
 }
 
 var openbModels = []string{"A10", "G2", "G3", "P100", "T4", "V100M16", "V100M32"}
@@ -71,11 +69,11 @@ func openbPods(t testing.TB, name string) []gpu.TypicalPod {
 	var list []gpu.TypicalPod
 	for _, r := range openbRecords(t, name) {
 		p := gpu.TypicalPod{
-			CPU:   openbNumber(t, r["cpu_milli"]),
-			Count: int(openbNumber(t, r["num_gpu"])),
-			Milli: openbNumber(t, r["gpu_milli"]),
+			CPU:   openbNumber(r["cpu_milli"]),
+			Count: int(openbNumber(r["num_gpu"])),
+			Milli: openbNumber(r["gpu_milli"]),
 			Spec:  r["gpu_spec"],
-			Pods:  int64(openbNumber(t, r["count"])),
+			Pods:  int64(openbNumber(r["count"])),
 		}
 		for model := range strings.SplitSeq(p.Spec, "|") {
 			if model != "" {
@@ -92,12 +90,12 @@ func openbCluster(t testing.TB, times int) (gpus *gpu.State, cpuLeft []float64) 
 	t.Helper()
 	var nodes []gpu.Node
 	for _, r := range openbRecords(t, "derived_node_shapes.csv") {
-		for range times * int(openbNumber(t, r["count"])) {
+		for range times * int(openbNumber(r["count"])) {
 			nodes = append(nodes, gpu.Node{
 				Model: int32(slices.Index(openbModels, r["model"])),
-				Left:  gpuDevices(int(openbNumber(t, r["gpu"])), 1000),
+				Left:  gpuDevices(int(openbNumber(r["gpu"])), 1000),
 			})
-			cpuLeft = append(cpuLeft, openbNumber(t, r["cpu_milli"]))
+			cpuLeft = append(cpuLeft, openbNumber(r["cpu_milli"]))
 		}
 	}
 	return gpu.NewState(nodes), cpuLeft
@@ -157,7 +155,7 @@ func TestOneNode(t *testing.T) {
 	fgd := gpuCompile(t, gpu.CompileFGD, gpu.FGDConfig{Typical: typical})
 	fit := gpuCompile(t, gpu.CompileBestFit, gpu.BestFitConfig{Raw: true})
 	dot := gpuCompile(t, gpu.CompileDotProduct, gpu.DotProductConfig{})
-	packing := gpu.NewPacking(gpuMap(t))
+	packing := gpu.NewPacking(gpuMap())
 	clustering := gpuCompile(t, gpu.CompileClustering, gpu.ClusteringConfig{})
 	left := []float64{1000, 1000, 700, 300, 0, 0, 0, 0}
 	cpu, node := []float64{60000}, gpu.Node{Model: int32(slices.Index(openbModels, "G2")), Left: left}

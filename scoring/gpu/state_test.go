@@ -48,7 +48,7 @@ func TestNewGPUStatePanics(t *testing.T) {
 		"SetNode": func() { gpus.SetNode(1, gpu.Node{}) },
 		"Remove":  func() { gpus.RemoveRow(-1) },
 		"Choose": func() {
-			gpu.Bind(gpu.NewPacking(gpuMap(t)), nodesOf([]float64{1}), gpus).ChooseDevices(nil, &gpu.Request{}, 1)
+			gpu.Bind(gpu.NewPacking(gpuMap()), nodesOf([]float64{1}), gpus).ChooseDevices(nil, &gpu.Request{}, 1)
 		},
 		"zero":     func() { new(gpu.State).Devices(0) },
 		"negative": func() { gpus.Release(-1, &gpu.Request{}, nil) },
@@ -248,7 +248,7 @@ func allRows(n int) *vector.Mask {
 
 // TestConfigErrors checks the paths of what is wrong with a configuration.
 func TestConfigErrors(t *testing.T) {
-	m, nan := gpuMap(t), math.NaN()
+	m, nan := gpuMap(), math.NaN()
 	err := func(_ any, err error) error { return err }
 	for _, test := range []struct {
 		name string

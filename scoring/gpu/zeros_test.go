@@ -39,7 +39,7 @@ func TestZeros(t *testing.T) {
 			},
 			func() *gpu.Request { return &gpu.Request{CPU: 1000, Count: 1, Milli: 500} },
 			func() *vector.Nodes { return nodes },
-			func() *vectormap.ResourceVectorMap { return gpuMap(t) },
+			func() *vectormap.ResourceVectorMap { return gpuMap() },
 			func() *vector.Mask { return vector.NewMask(1) },
 			func() []float64 { return make([]float64, 1) },
 			func() vector.Tie { return vector.TieLowest() },
