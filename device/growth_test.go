@@ -15,100 +15,70 @@ import (
 
 // TestGrowthLabels reads nodes whose labels and resources are many, or long.
 func TestGrowthLabels(t *testing.T) {
-	one := func(fill func(n int, label func(key, value string), allocatable func(name, amount string))) func(n int) []corev1.Node {
-		return func(n int) []corev1.Node {
-			node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{}}}
-			node.Status.Allocatable = corev1.ResourceList{}
-			fill(n, func(key, value string) { node.Labels[key] = value },
-				func(name, amount string) {
-					node.Status.Allocatable[corev1.ResourceName(name)] = resource.MustParse(amount)
-				})
-			return []corev1.Node{node}
-		}
+	read := func(t *testing.T, list []corev1.Node) func() {
+		return func() { testkit.Must(FromNodes(list, nil, LabelOptions{ReportUnlisted: true})).Catalog() }
 	}
-	type add = func(key, value string)
+	const nvidia = "nvidia.com/gpu.product=A100 nvidia.com/gpu.count=8 nvidia.com/gpu.memory=40960 "
+	for name, c := range map[string]struct {
+		labels, allocatable         string // of a node; what ends in … is long
+		moreLabels, moreAllocatable string // for each number
+	}{
+		"labels":                       {"", "", "example.com/x%d=y", ""},
+		"resources":                    {"", "", "", "example.com/x%d=5"},
+		"products and resources":       {"", "", "x%d.com/gpu.product=A100 x%[1]d.com/gpu.count=8", "x%d.com/gpu=8"},
+		"products of one domain":       {"", "", "x.com/gpu%d.product=A100 x.com/gpu%[1]d.memory=80000000000000000000", "x.com/gpu%d.shared=1e400"},
+		"products and other resources": {"", "", "x%d.com/gpu.product=A100", "y%d.com/gpu=8"},
+		"MIG instances":                {nvidia, "", "nvidia.com/mig-3g.%dgb.memory=x", "nvidia.com/mig-3g.%dgb=2"},
+		"a long product":               {"nvidia.com/gpu.product=A-… nvidia.com/gpu.count=9… nvidia.com/gpu.memory=9…", "nvidia.com/gpu=8", "", ""},
+		"a long MIG profile":           {nvidia + "nvidia.com/gpu.product=A100-MIG-1g.… nvidia.com/mig.strategy=single", "nvidia.com/gpu=8 nvidia.com/mig-1g.…=8", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testkit.Linear(t, 200, func(n int) func() {
+				node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{}}}
+				node.Status.Allocatable = corev1.ResourceList{}
+				each := func(one, more string, add func(key, value string)) {
+					long := strings.NewReplacer("9…", strings.Repeat("9", 100*n), "1g.…", strings.Repeat("1g.", 100*n), "A-…", strings.Repeat("A-", 100*n))
+					list := strings.Fields(long.Replace(one))
+					for i := range n {
+						if more != "" {
+							list = append(list, strings.Fields(fmt.Sprintf(more, i))...)
+						}
+					}
+					for _, pair := range list {
+						key, value, _ := strings.Cut(pair, "=")
+						add(key, value)
+					}
+				}
+				each(c.labels, c.moreLabels, func(key, value string) { node.Labels[key] = value })
+				each(c.allocatable, c.moreAllocatable, func(key, value string) {
+					node.Status.Allocatable[corev1.ResourceName(key)] = resource.MustParse(value)
+				})
+				return read(t, []corev1.Node{node})
+			})
+		})
+	}
+	named := func(name string, labels map[string]string) corev1.Node {
+		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	}
 	for name, nodes := range map[string]func(n int) []corev1.Node{
-		"nodes": func(n int) []corev1.Node {
-			nodes := make([]corev1.Node, n)
-			for i := range nodes {
-				nodes[i] = corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: strconv.Itoa(i), Labels: map[string]string{"nvidia.com/gpu.product": "A" + strconv.Itoa(i), "nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "81920"}}}
+		"nodes": func(n int) (nodes []corev1.Node) {
+			for i := range n {
+				nodes = append(nodes, named(strconv.Itoa(i), map[string]string{"nvidia.com/gpu.product": "A" + strconv.Itoa(i), "nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "81920"}))
 				nodes[i].Status.Allocatable = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}
 			}
 			return nodes
 		},
 		"nodes of one name": func(n int) []corev1.Node { return make([]corev1.Node, n) },
 		"nodes of the name of a bad one": func(n int) []corev1.Node {
-			bad := corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}}}
+			bad := named("", map[string]string{})
 			for i := range n {
 				bad.Labels[fmt.Sprintf("x%d.com/gpu.product", i)] = "A"
 			}
 			return append([]corev1.Node{bad}, make([]corev1.Node, n)...)
 		},
-		"labels": one(func(n int, label, _ add) {
-			for i := range n {
-				label(fmt.Sprintf("example.com/x%d", i), "y")
-			}
-		}),
-		"resources": one(func(n int, label, allocatable add) {
-			for i := range n {
-				allocatable(fmt.Sprintf("example.com/x%d", i), "5")
-			}
-		}),
-		"products and resources": one(func(n int, label, allocatable add) {
-			for i := range n {
-				label(fmt.Sprintf("x%d.com/gpu.product", i), "A100")
-				label(fmt.Sprintf("x%d.com/gpu.count", i), "8")
-				allocatable(fmt.Sprintf("x%d.com/gpu", i), "8")
-			}
-		}),
-		"products of one domain": one(func(n int, label, allocatable add) {
-			for i := range n {
-				label(fmt.Sprintf("x.com/gpu%d.product", i), "A100")
-				label(fmt.Sprintf("x.com/gpu%d.memory", i), "80000000000000000000")
-				allocatable(fmt.Sprintf("x.com/gpu%d.shared", n-i), "1e400")
-			}
-		}),
-		"products and other resources": one(func(n int, label, allocatable add) {
-			for i := range n {
-				label(fmt.Sprintf("x%d.com/gpu.product", i), "A100")
-				allocatable(fmt.Sprintf("y%d.com/gpu", i), "8")
-			}
-		}),
-		"MIG instances": one(func(n int, label, allocatable add) {
-			label("nvidia.com/gpu.product", "A100")
-			label("nvidia.com/gpu.count", "8")
-			label("nvidia.com/gpu.memory", "40960")
-			for i := range n {
-				allocatable(fmt.Sprintf("nvidia.com/mig-%dg.%dgb", 1+i%7, i), "2")
-				label(fmt.Sprintf("nvidia.com/mig-%dg.%dgb.memory", 1+i%7, i), "x")
-			}
-		}),
-		"a long product": one(func(n int, label, allocatable add) {
-			label("nvidia.com/gpu.product", strings.Repeat("A-", 100*n))
-			label("nvidia.com/gpu.count", strings.Repeat("9", 100*n))
-			label("nvidia.com/gpu.memory", strings.Repeat("9", 100*n))
-			allocatable("nvidia.com/gpu", "8")
-		}),
-		"a long MIG profile": one(func(n int, label, allocatable add) {
-			label("nvidia.com/gpu.product", "A100-MIG-"+strings.Repeat("1g.", 100*n))
-			label("nvidia.com/mig.strategy", "single")
-			label("nvidia.com/gpu.count", "8")
-			label("nvidia.com/gpu.memory", "40960")
-			allocatable("nvidia.com/gpu", "8")
-			allocatable("nvidia.com/mig-"+strings.Repeat("1g.", 100*n), "8")
-		}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			testkit.Linear(t, 200, func(n int) func() {
-				list := nodes(n)
-				return func() {
-					inv, err := FromNodes(list, nil, LabelOptions{ReportUnlisted: true})
-					if err != nil {
-						t.Error(err)
-					}
-					inv.Catalog()
-				}
-			})
+			testkit.Linear(t, 200, func(n int) func() { return read(t, nodes(n)) })
 		})
 	}
 }
@@ -137,86 +107,72 @@ func TestGrowthSlices(t *testing.T) {
 		}
 		return d
 	}
-	for name, make := range map[string]func(n int) []resourcev1.ResourceSlice{
-		"nodes": func(n int) (list []resourcev1.ResourceSlice) {
+	type slices = []resourcev1.ResourceSlice
+	each := func(one func(n, i int) resourcev1.ResourceSlice) func(n int) slices {
+		return func(n int) (list slices) {
 			for i := range n {
-				list = append(list, slice(fmt.Sprint(i), fmt.Sprint("n", i), fmt.Sprint("n", i), 1, device("gpu-0", fmt.Sprint(i), "")))
+				list = append(list, one(n, i))
 			}
 			return list
-		},
-		"slices of a pool": func(n int) (list []resourcev1.ResourceSlice) {
+		}
+	}
+	one := func(devices func(i int) []resourcev1.Device) func(n int) slices {
+		return func(n int) slices {
+			var all []resourcev1.Device
 			for i := range n {
-				list = append(list, slice(fmt.Sprint(i), fmt.Sprint("n", i%7), "p", n, device(fmt.Sprint("gpu-", i), fmt.Sprint(i), "")))
+				all = append(all, devices(i)...)
 			}
-			return list
-		},
-		"generations": func(n int) (list []resourcev1.ResourceSlice) {
-			for i := range n {
-				s := slice(fmt.Sprint(i), "n", "p", n, device("gpu", "x", ""))
-				s.Spec.Pool.Generation = int64(i)
-				list = append(list, s)
-			}
-			return list
-		},
-		"pools of a node": func(n int) (list []resourcev1.ResourceSlice) {
-			for i := range n {
-				list = append(list, slice(fmt.Sprint(i), "n", fmt.Sprint("p", i), 2, device("gpu-0", "x", "")))
-			}
-			return list
-		},
-		"devices with one UUID": func(n int) (list []resourcev1.ResourceSlice) {
-			var devices []resourcev1.Device
-			for i := range n {
-				devices = append(devices, device(fmt.Sprint("gpu-", i), "x", ""))
-			}
-			return append(list, slice("s", "n", "p", 1, devices...))
-		},
-		"MIG instances": func(n int) (list []resourcev1.ResourceSlice) {
-			var devices []resourcev1.Device
-			for i := range n {
-				devices = append(devices, device(fmt.Sprint("gpu-", i), fmt.Sprint("GPU-", i), ""), mig(i))
-			}
-			return append(list, slice("s", "n", "p", 1, devices...))
-		},
-		"no nodes": func(n int) (list []resourcev1.ResourceSlice) {
-			for i := range n {
-				list = append(list, slice(fmt.Sprint(i), "", fmt.Sprint("p", i), 1, device("gpu", "x", "")))
-			}
-			return list
-		},
-		"attributes": func(n int) (list []resourcev1.ResourceSlice) {
+			return slices{slice("s", "n", "p", 1, all...)}
+		}
+	}
+	for name, make := range map[string]func(n int) slices{
+		"nodes": each(func(_, i int) resourcev1.ResourceSlice {
+			return slice(fmt.Sprint(i), fmt.Sprint("n", i), fmt.Sprint("n", i), 1, device("gpu-0", fmt.Sprint(i), ""))
+		}),
+		"slices of a pool": each(func(n, i int) resourcev1.ResourceSlice {
+			return slice(fmt.Sprint(i), fmt.Sprint("n", i%7), "p", n, device(fmt.Sprint("gpu-", i), fmt.Sprint(i), ""))
+		}),
+		"generations": each(func(n, i int) resourcev1.ResourceSlice {
+			s := slice(fmt.Sprint(i), "n", "p", n, device("gpu", "x", ""))
+			s.Spec.Pool.Generation = int64(i)
+			return s
+		}),
+		"pools of a node": each(func(_, i int) resourcev1.ResourceSlice {
+			return slice(fmt.Sprint(i), "n", fmt.Sprint("p", i), 2, device("gpu-0", "x", ""))
+		}),
+		"no nodes": each(func(_, i int) resourcev1.ResourceSlice {
+			return slice(fmt.Sprint(i), "", fmt.Sprint("p", i), 1, device("gpu", "x", ""))
+		}),
+		"drivers": each(func(_, i int) resourcev1.ResourceSlice {
+			s := slice(fmt.Sprint(i), "n", "p", 1)
+			s.Spec.Driver = fmt.Sprint("d", i)
+			return s
+		}),
+		"devices with one UUID": one(func(i int) []resourcev1.Device {
+			return []resourcev1.Device{device(fmt.Sprint("gpu-", i), "x", "")}
+		}),
+		"MIG instances": one(func(i int) []resourcev1.Device {
+			return []resourcev1.Device{device(fmt.Sprint("gpu-", i), fmt.Sprint("GPU-", i), ""), mig(i)}
+		}),
+		"attributes": func(n int) slices {
 			d := device("gpu", "x", "")
 			for i := range n {
 				d.Attributes[resourcev1.QualifiedName(fmt.Sprint("a", i))] = resourcev1.DeviceAttribute{StringValue: text("x")}
 				d.Attributes[resourcev1.QualifiedName(fmt.Sprintf("x%d.com/uuid", i))] = resourcev1.DeviceAttribute{StringValue: text("x")}
 				d.Taints = append(d.Taints, resourcev1.DeviceTaint{Key: "x", Effect: resourcev1.DeviceTaintEffectNone})
 			}
-			return append(list, slice("s", "n", "p", 1, d))
+			return slices{slice("s", "n", "p", 1, d)}
 		},
-		"drivers": func(n int) (list []resourcev1.ResourceSlice) {
-			for i := range n {
-				s := slice(fmt.Sprint(i), "n", "p", 1)
-				s.Spec.Driver = fmt.Sprint("d", i)
-				list = append(list, s)
-			}
-			return list
-		},
-		"a long profile": func(n int) (list []resourcev1.ResourceSlice) {
+		"a long profile": func(n int) slices {
 			d := mig(1)
 			d.Attributes["profile"] = resourcev1.DeviceAttribute{StringValue: text(strings.Repeat("1g.", 100*n))}
-			return append(list, slice("s", "n", "p", 1, d))
+			return slices{slice("s", "n", "p", 1, d)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, 200, func(n int) func() {
 				list := make(n)
-				return func() {
-					inv, err := FromResourceSlices(list, nil, SliceOptions{ReportUnlisted: true})
-					if err != nil {
-						t.Error(err)
-					}
-					inv.Catalog()
-				}
+				return func() { testkit.Must(FromResourceSlices(list, nil, SliceOptions{ReportUnlisted: true})).Catalog() }
 			})
 		})
 	}

@@ -214,18 +214,13 @@ func TestStrategyOverrideOfAnotherMap(t *testing.T) {
 	annotations := map[string]string{scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"cpu":1}`}
 	parse := func(m *vectormap.ResourceVectorMap) *scoring.PodOverride {
 		o, _, err := scoring.ParsePodOverride(annotations, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Check(err)
 		return o
 	}
 	f.WithOverride(parse(strategyMap(t))) // an equal one
-	defer func() {
-		if recover() != "scoring: override of another map" {
-			t.Error("no panic")
-		}
-	}()
-	f.WithOverride(parse(strategyMap(t, "gpu")))
+	if got := testkit.Recovered(func() { f.WithOverride(parse(strategyMap(t, "gpu"))) }); got != "scoring: override of another map" {
+		t.Errorf("panic %v", got)
+	}
 }
 
 // Several nodes: every one has cpu 4000, memory 4 Gi and 10 pods, and the pod

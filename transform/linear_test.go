@@ -100,10 +100,7 @@ func TestVectorFacts(t *testing.T) {
 		}
 		tr := compile(c, f.options)
 		in := newMap(t, f.in)
-		out, err := tr.OutMap(in)
-		if err != nil {
-			t.Fatalf("%s: %v", f.id, err)
-		}
+		out := testkit.Must(tr.OutMap(in))
 		l := bind(tr, in, out, f.bind)
 		src := put(t, in, f.in, f.request...)
 		want := put(t, out, f.out, f.want...)
@@ -159,8 +156,7 @@ func TestOutMap(t *testing.T) {
 
 func TestBindErrors(t *testing.T) {
 	folding := func(names string, opts ...vectormap.Option) *vectormap.ResourceVectorMap {
-		m := testkit.Must(vectormap.New(strings.Fields(names), opts...))
-		return m
+		return testkit.Must(vectormap.New(strings.Fields(names), opts...))
 	}
 	milli := vectormap.Milli
 	for _, c := range []struct {
@@ -272,14 +268,9 @@ func newBound(t *testing.T, d dice, c *Config) bound {
 			milli = append(milli, string(name))
 		}
 	}
-	var err error
-	if b.in, err = vectormap.New(names, vectormap.NoFold(), vectormap.Milli(milli...)); err != nil {
-		t.Fatal(err)
-	}
+	b.in = testkit.Must(vectormap.New(names, vectormap.NoFold(), vectormap.Milli(milli...)))
 	tr := compile(c, b.options)
-	if b.out, err = tr.OutMap(b.in); err != nil {
-		t.Fatal(err)
-	}
+	b.out = testkit.Must(tr.OutMap(b.in))
 	b.linear = bind(tr, b.in, b.out, b.bind)
 	return b
 }
@@ -571,14 +562,9 @@ func TestLinearPanics(t *testing.T) {
 		"many pods":         func() { l.ChargeBatch(dst, src, []int64{1, 2, 3}) },
 		"Coefficient":       func() { l.Coefficient(make(vec, 6), 0, 0) },
 	} {
-		func() {
-			defer func() {
-				if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "transform: ") {
-					t.Errorf("%s: panic %v", what, text)
-				}
-			}()
-			f()
-		}()
+		if text, _ := testkit.Recovered(f).(string); !strings.HasPrefix(text, "transform: ") {
+			t.Errorf("%s: panic %v", what, text)
+		}
 	}
 	// These are right.
 	l.ApplyBatch(vector.NewMatrix(vector.Schema{}, 2, out.Len()), vector.NewMatrix(vector.Schema{}, 2, in.Len()))

@@ -89,12 +89,9 @@ func TestExplainRejections(t *testing.T) {
 			t.Errorf("ExplainRejections(%d, %v) = %q, want %q", c.nodes, c.rejections, got, c.want)
 		}
 	}
-	defer func() {
-		if r := recover(); r != "vectormap: rejections are longer than the map" {
-			t.Errorf("panic %v", r)
-		}
-	}()
-	m.ExplainRejections(1, make([]int, 6))
+	if got := testkit.Recovered(func() { m.ExplainRejections(1, make([]int, 6)) }); got != "vectormap: rejections are longer than the map" {
+		t.Errorf("panic %v", got)
+	}
 }
 
 func TestExplainInfeasible(t *testing.T) {
@@ -145,10 +142,9 @@ func TestExplainInfeasible(t *testing.T) {
 		t.Errorf("%v: %q", found, got)
 	}
 
-	defer func() {
-		if r := recover(); r != "vectormap: index out of range" {
-			t.Errorf("panic %v", r)
-		}
-	}()
-	m.ExplainInfeasible(gang.Infeasibility{Reason: gang.InfeasibleCopies, Column: m.Len()})
+	if got := testkit.Recovered(func() {
+		m.ExplainInfeasible(gang.Infeasibility{Reason: gang.InfeasibleCopies, Column: m.Len()})
+	}); got != "vectormap: index out of range" {
+		t.Errorf("panic %v", got)
+	}
 }

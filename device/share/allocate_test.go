@@ -71,8 +71,7 @@ func allocScorer(t testing.TB, scoring string, koordinator bool) *share.Scorer {
 		cfg = share.KoordinatorDefaults()
 	}
 	cfg.Type = scoring
-	s := testkit.Must(share.NewScorer(cfg))
-	return s
+	return testkit.Must(share.NewScorer(cfg))
 }
 
 var (
@@ -80,19 +79,29 @@ var (
 	allocWhole = share.Amounts{share.GPUCore: 100, share.GPUMemoryRatio: 100}
 )
 
+// allocateCase is a request and the minors that it gets.
+type allocateCase struct {
+	name    string
+	scorer  *share.Scorer
+	devices []share.State
+	request share.AllocRequest
+	want    []int32
+}
+
+func (c *allocateCase) run(t *testing.T) {
+	got, err := allocate(c.scorer, c.request, c.devices)
+	if err != nil || !slices.Equal(got.Minors(), c.want) {
+		t.Errorf("minors %v, want %v; error %v", got.Minors(), c.want, err)
+	}
+}
+
 func TestAllocate(t *testing.T) {
 	least, most := allocScorer(t, share.LeastAllocated, true), allocScorer(t, share.MostAllocated, false)
 	pack := func(r share.AllocRequest) share.AllocRequest { r.Policy = share.PackTopology; return r }
 	frag := func(ratio int64, mix ...gpu.TypicalPod) share.AllocRequest {
 		return share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: share.Amounts{share.GPUMemoryRatio: ratio}, Count: 1}, Policy: share.LeastFragmentation, Mix: mix}
 	}
-	for _, test := range []struct {
-		fact    string
-		scorer  *share.Scorer
-		devices []share.State
-		request share.AllocRequest
-		want    []int32
-	}{
+	for _, test := range []allocateCase{
 		{"A1", least, []share.State{allocGPU(1, 50), allocGPU(2, 50), allocGPU(3, 100), allocGPU(4, 100)},
 			share.AllocRequest{Requirement: share.Requirement{Kind: device.KindGPU, PerInstance: allocHalf, Count: 1}}, []int32{3}},
 		{"A2", least, []share.State{allocGPU(1, 100), allocGPU(2, 100)},
@@ -112,12 +121,7 @@ func TestAllocate(t *testing.T) {
 		{"A13", least, allocGPUs(100, 80, 60, 40),
 			frag(20, gpu.TypicalPod{Count: 1, Milli: 200, Pods: 5}, gpu.TypicalPod{Count: 1, Milli: 600, Pods: 2}, gpu.TypicalPod{Count: 1, Milli: 1000, Pods: 3}), []int32{3}},
 	} {
-		t.Run(test.fact, func(t *testing.T) {
-			got, err := allocate(test.scorer, test.request, test.devices)
-			if err != nil || !slices.Equal(got.Minors(), test.want) {
-				t.Errorf("minors %v, want %v; error %v", got.Minors(), test.want, err)
-			}
-		})
+		t.Run(test.name, test.run)
 	}
 }
 
@@ -155,13 +159,7 @@ func TestAllocateMore(t *testing.T) {
 	for i := range bytesOnly {
 		bytesOnly[i].Total[share.GPUMemoryRatio], bytesOnly[i].Free[share.GPUMemoryRatio] = 0, 0
 	}
-	for _, test := range []struct {
-		name    string
-		scorer  *share.Scorer
-		devices []share.State
-		request share.AllocRequest
-		want    []int32
-	}{
+	for _, test := range []allocateCase{
 		{"no scorer: by minor", nil, []share.State{allocGPU(4, 100), allocGPU(2, 50), allocGPU(3, 100)}, half, []int32{2}},
 		{"no devices, none wanted", least, nil, with(whole, func(r *share.AllocRequest) { r.Count = 0 }), []int32{}},
 		{"none wanted", least, allocGPUs(100), with(whole, func(r *share.AllocRequest) { r.Count = 0 }), []int32{}},
@@ -209,12 +207,7 @@ func TestAllocateMore(t *testing.T) {
 			r.Mix = []gpu.TypicalPod{{CPU: 8000, Pods: 9}, {CPU: 4000, Count: 1, Milli: 500, Models: []int32{3}}, {Count: 1, Milli: 1000, Pods: 1, Weight: 7}}
 		}), []int32{2}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := allocate(test.scorer, test.request, test.devices)
-			if err != nil || !slices.Equal(got.Minors(), test.want) {
-				t.Errorf("minors %v, want %v; error %v", got.Minors(), test.want, err)
-			}
-		})
+		t.Run(test.name, test.run)
 	}
 }
 

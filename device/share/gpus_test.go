@@ -288,31 +288,21 @@ type float64Slice = []float64
 var storyScorers = func() (list []*gpu.Scorer) {
 	m := testkit.Must(vectormap.New(nil))
 	typical := testkit.Must(gpu.TypicalPods([]gpu.TypicalPod{{CPU: 4000, Count: 1, Milli: 500, Pods: 3}, {Count: 1, Milli: 1000, Pods: 2}}, 1))
-	fgd, err1 := gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m)
-	clustering, err2 := gpu.CompileClustering(gpu.ClusteringConfig{}, m)
-	testkit.Check(errors.Join(err1, err2))
-	return []*gpu.Scorer{fgd, clustering, gpu.NewPacking(m)}
+	fgd := testkit.Must(gpu.CompileFGD(gpu.FGDConfig{Typical: typical}, m))
+	return []*gpu.Scorer{fgd, testkit.Must(gpu.CompileClustering(gpu.ClusteringConfig{}, m)), gpu.NewPacking(m)}
 }()
 
-func TestGPUsStayInStep(t *testing.T) {
-	for seed := range uint64(testkit.Amount(t, 20, 60, 200)) {
-		s := newGPUStory(t, testkit.Rand(seed))
-		for range 150 {
-			s.step(t)
-			s.check(t, &s.account)
-		}
-		s.check(t, &s.plain) // the first time that it is asked
-	}
-}
-
 func FuzzGPUs(f *testing.F) {
-	f.Add(uint64(1), uint16(10))
+	for seed := range uint64(testkit.Amount(f, 20, 60, 200)) {
+		f.Add(seed, uint16(150))
+	}
 	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
 		s := newGPUStory(t, testkit.Rand(seed))
 		for range steps % 300 {
 			s.step(t)
 			s.check(t, &s.account)
 		}
+		s.check(t, &s.plain) // the first time that it is asked
 	})
 }
 
@@ -465,13 +455,8 @@ func TestMinors(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for _, g := range []int32{-1, 2} {
-		func() {
-			defer func() {
-				if got := recover(); got != "share: GPU out of range" {
-					t.Errorf("%d: %v", g, got)
-				}
-			}()
-			account.Minors(nil, 1, []int32{g})
-		}()
+		if got := testkit.Recovered(func() { account.Minors(nil, 1, []int32{g}) }); got != "share: GPU out of range" {
+			t.Errorf("%d: %v", g, got)
+		}
 	}
 }

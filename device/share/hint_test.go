@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/share"
+	"github.com/resvec/resvec/internal/testkit"
 )
 
 // TestHints: the matching ones of five NICs.
@@ -56,13 +57,8 @@ func TestHintErrors(t *testing.T) {
 		t.Errorf("no device: error %v", err)
 	}
 	for _, h := range []share.Hint{0, share.RequestsAsDevices + 1} {
-		func() {
-			defer func() {
-				if recover() != "share: unknown hint" {
-					t.Errorf("hint %d: no panic", h)
-				}
-			}()
-			r.WithHint(h, 1)
-		}()
+		if got := testkit.Recovered(func() { r.WithHint(h, 1) }); got != "share: unknown hint" {
+			t.Errorf("hint %d: %v", h, got)
+		}
 	}
 }

@@ -29,10 +29,7 @@ func TestZeros(t *testing.T) {
 		},
 		Operands: []any{
 			func() *share.Account { return accountOf(t, []share.State{{Kind: device.KindGPU}}) },
-			func() *share.Scorer {
-				s := testkit.Must(share.NewScorer(share.KoordinatorDefaults()))
-				return s
-			},
+			func() *share.Scorer { return testkit.Must(share.NewScorer(share.KoordinatorDefaults())) },
 			func() *share.Bound {
 				return new(share.Scorer).Bind(accountOf(t, []share.State{{Kind: device.KindGPU}}))
 			},

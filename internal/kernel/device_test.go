@@ -186,6 +186,10 @@ func TestDeviceSums(t *testing.T) {
 				}
 			})
 		}
+		for _, most := range []int{1 << 9, 1 << 16} { // more than one call into assembly takes
+			checkDeviceSums(t, testkit.Rand(23), make([]float64, 200), make([]int32, 201), func(r *rand.Rand) int { return r.IntN(most) },
+				func(n int) []float64 { return make([]float64, n) })
+		}
 	})
 }
 
@@ -220,17 +224,6 @@ func checkDeviceSums(t *testing.T, r *rand.Rand, dst []float64, offsets []int32,
 			t.Fatalf("%d groups, group %d of rows %d to %d: got %v, want %v", len(dst), k, offsets[k], offsets[k+1], got, want)
 		}
 	}
-}
-
-// TestDeviceSumsLarge has groups that don't fit in one call into assembly.
-func TestDeviceSumsLarge(t *testing.T) {
-	testkit.EachImpl(t, func(t *testing.T) {
-		r := testkit.Rand(23)
-		for _, most := range []int{1 << 9, 1 << 16} {
-			checkDeviceSums(t, r, make([]float64, 200), make([]int32, 201), func(r *rand.Rand) int { return r.IntN(most) },
-				func(n int) []float64 { return make([]float64, n) })
-		}
-	})
 }
 
 // TestDeviceBound puts special values in every place, and every one in some.
@@ -304,36 +297,6 @@ func wantBound(t *testing.T, column []float64, rows []uint64, want float64) {
 	}
 }
 
-func TestGroups(t *testing.T) {
-	for _, test := range []struct {
-		offsets []int32
-		rows    int
-		largest int
-		ok      bool
-	}{
-		{nil, 0, 0, true},
-		{[]int32{0}, 0, 0, true},
-		{[]int32{4}, 3, 0, false},
-		{[]int32{-1}, 3, 0, false},
-		{[]int32{0, 2, 2, 7}, 7, 5, true},
-		{[]int32{3, 7}, 7, 4, true},
-		{[]int32{0, 8}, 7, 0, false},
-		{[]int32{0, 3, 2, 7}, 7, 0, false},
-		{[]int32{0, -1, 7}, 7, 0, false},
-		{[]int32{1, math.MinInt32, 7}, 7, 0, false},
-		{[]int32{0, math.MaxInt32, math.MinInt32, 7}, 7, 0, false},
-		{[]int32{math.MinInt32, math.MaxInt32}, math.MaxInt32, 0, false},
-		{[]int32{0, math.MaxInt32}, math.MaxInt32, math.MaxInt32, true},
-	} {
-		testkit.EachImpl(t, func(t *testing.T) {
-			largest, ok := kernel.Groups(test.offsets, test.rows)
-			if ok != test.ok || ok && largest != test.largest {
-				t.Errorf("%v within %d rows: got %d, %v, want %d, %v", test.offsets, test.rows, largest, ok, test.largest, test.ok)
-			}
-		})
-	}
-}
-
 // goldenGroups is Groups in 64 bits.
 func goldenGroups(offsets []int32, rows int) (largest int, ok bool) {
 	for k, at := range offsets {
@@ -357,6 +320,20 @@ func wantGroups(t *testing.T, offsets []int32, rows int) {
 
 // groupFaults writes what no list of offsets may have, and what only just may be.
 var groupFaults = []int32{-1, math.MinInt32, math.MaxInt32, math.MaxInt32 - 1, 0, 1 << 30}
+
+// TestGroups has lists that are too short for the assembly.
+func TestGroups(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		for _, offsets := range [][]int32{
+			nil, {0}, {4}, {-1}, {0, 2, 2, 7}, {3, 7}, {0, 8}, {0, 3, 2, 7}, {0, -1, 7}, {1, math.MinInt32, 7},
+			{0, math.MaxInt32, math.MinInt32, 7}, {math.MinInt32, math.MaxInt32}, {0, math.MaxInt32},
+		} {
+			for _, rows := range []int{0, 3, 7, math.MaxInt32} {
+				wantGroups(t, offsets, rows)
+			}
+		}
+	})
+}
 
 // TestManyGroups has a largest group, and a fault, at every place of lists of every
 // length, between pages that fault.

@@ -156,17 +156,10 @@ func TestGPU(t *testing.T) {
 	}
 	for devices := range 20 {
 		g, mask := gpuWorld(r, 1000+devices, devices)
-		checkGPU(t, make([]float64, len(g.CPU)), g, mask)
-	}
-}
-
-// TestGPUAllocates nothing.
-func TestGPUAllocates(t *testing.T) {
-	g, mask := gpuWorld(testkit.Rand(1), 500, 8)
-	dst := make([]float64, 500)
-	for _, k := range gpuKernels {
-		if n := testing.AllocsPerRun(10, func() { k.run(dst, g, mask) }); n != 0 {
-			t.Errorf("%s: %v allocations", k.name, n)
+		dst := make([]float64, len(g.CPU))
+		checkGPU(t, dst, g, mask)
+		for _, k := range gpuKernels {
+			allocates(t, func() { k.run(dst, g, mask) })
 		}
 	}
 }

@@ -228,41 +228,46 @@ func strategyShapes() []ratioShape {
 	return shapes
 }
 
-// TestStrategy holds the score kernels against their golden models, for all
-// lengths and numbers of columns, between pages that fault.
-func TestStrategy(t *testing.T) {
+// eachStrategy calls f with arguments of all lengths and numbers of columns, between pages
+// that fault. keeps says how many of 16 have reciprocals, and lows how many blocks come first
+// at most.
+func eachStrategy(t *testing.T, r *rand.Rand, keeps, lows int, f func(s *strategy, dst []float64, where string)) {
 	const mostRows, mostMatrix = 1<<14 + 67, 1 << 16
-	testkit.EachImpl(t, func(t *testing.T) {
-		r := testkit.Rand(20)
-		for _, front := range []bool{false, true} {
-			used := guardedSlices[float64](t, front, mostMatrix)
-			allocatable := guardedSlices[float64](t, front, mostMatrix)
-			reciprocals := guardedSlices[float64](t, front, mostMatrix)
-			dst := guardedSlices[float64](t, front, mostRows)
-			base := guardedSlices[float64](t, front, mostRows)
-			mask := guardedSlices[uint64](t, front, mostRows/64+1)
-			for _, shape := range strategyShapes() {
-				s := &strategy{
-					stride: (shape.rows + 63) / 64 * 64, cols: shape.cols,
-					numbers: make([]float64, shape.cols), least: make([]bool, shape.cols), base: base(shape.rows),
-				}
-				if shape.rows < 1000 {
-					s.lo = 64 * r.IntN(3)
-					s.stride += s.lo
-				}
-				s.used, s.allocatable = used(s.stride*s.cols), allocatable(s.stride*s.cols)
-				if r.IntN(4) > 0 {
-					s.reciprocals = reciprocals(s.stride * s.cols)
-				}
-				s.fill(r)
-				if r.IntN(4) > 0 {
-					s.rows = mask((shape.rows + 63) / 64)
-					testkit.FillMask(r, s.rows)
-					testkit.TrimMask(s.rows, shape.rows)
-				}
-				checkScores(t, s, dst(shape.rows), fmt.Sprintf("front %t, %+v, lo %d", front, shape, s.lo))
+	for _, front := range []bool{false, true} {
+		used := guardedSlices[float64](t, front, mostMatrix)
+		allocatable := guardedSlices[float64](t, front, mostMatrix)
+		reciprocals := guardedSlices[float64](t, front, mostMatrix)
+		dst := guardedSlices[float64](t, front, mostRows)
+		base := guardedSlices[float64](t, front, mostRows)
+		mask := guardedSlices[uint64](t, front, mostRows/64+1)
+		for _, shape := range strategyShapes() {
+			s := &strategy{
+				stride: (shape.rows + 63) / 64 * 64, cols: shape.cols,
+				numbers: make([]float64, shape.cols), least: make([]bool, shape.cols), base: base(shape.rows),
 			}
+			if shape.rows < 1000 {
+				s.lo = 64 * r.IntN(lows+1)
+				s.stride += s.lo
+			}
+			s.used, s.allocatable = used(s.stride*s.cols), allocatable(s.stride*s.cols)
+			if r.IntN(16) < keeps {
+				s.reciprocals = reciprocals(s.stride * s.cols)
+			}
+			s.fill(r)
+			if r.IntN(4) > 0 {
+				s.rows = mask((shape.rows + 63) / 64)
+				testkit.FillMask(r, s.rows)
+				testkit.TrimMask(s.rows, shape.rows)
+			}
+			f(s, dst(shape.rows), fmt.Sprintf("front %t, %+v, lo %d", front, shape, s.lo))
 		}
+	}
+}
+
+// TestStrategy holds the score kernels against their golden models.
+func TestStrategy(t *testing.T) {
+	testkit.EachImpl(t, func(t *testing.T) {
+		eachStrategy(t, testkit.Rand(20), 12, 2, func(s *strategy, dst []float64, where string) { checkScores(t, s, dst, where) })
 	})
 }
 
@@ -385,40 +390,17 @@ func checkPeaks(t *testing.T, s *strategy, rows int, base []float64, where strin
 	return found
 }
 
-// TestStrategyPeaks checks it for all lengths and numbers of columns, between pages that
-// fault.
+// TestStrategyPeaks checks it with a base and without.
 func TestStrategyPeaks(t *testing.T) {
-	const mostRows, mostMatrix = 1<<14 + 67, 1 << 16
 	testkit.EachImpl(t, func(t *testing.T) {
-		r, found := testkit.Rand(23), 0
-		for _, front := range []bool{false, true} {
-			used := guardedSlices[float64](t, front, mostMatrix)
-			allocatable := guardedSlices[float64](t, front, mostMatrix)
-			reciprocals := guardedSlices[float64](t, front, mostMatrix)
-			base := guardedSlices[float64](t, front, mostRows)
-			mask := guardedSlices[uint64](t, front, mostRows/64+1)
-			for _, shape := range strategyShapes() {
-				s := &strategy{
-					stride: (shape.rows + 63) / 64 * 64, cols: shape.cols,
-					numbers: make([]float64, shape.cols), least: make([]bool, shape.cols), base: base(shape.rows),
-				}
-				s.used, s.allocatable = used(s.stride*s.cols), allocatable(s.stride*s.cols)
-				if r.IntN(16) > 0 {
-					s.reciprocals = reciprocals(s.stride * s.cols)
-				}
-				s.fill(r)
-				if r.IntN(4) > 0 {
-					s.rows = mask((shape.rows + 63) / 64)
-					testkit.FillMask(r, s.rows)
-					testkit.TrimMask(s.rows, shape.rows)
-				}
-				for _, base := range [][]float64{nil, s.base} {
-					if checkPeaks(t, s, shape.rows, base, fmt.Sprintf("front %t, %+v, base %t", front, shape, base != nil)) {
-						found++
-					}
+		found := 0
+		eachStrategy(t, testkit.Rand(23), 15, 0, func(s *strategy, dst []float64, where string) {
+			for _, base := range [][]float64{nil, s.base} {
+				if checkPeaks(t, s, len(dst), base, fmt.Sprintf("%s, base %t", where, base != nil)) {
+					found++
 				}
 			}
-		}
+		})
 		if found < 100 {
 			t.Errorf("peaks of %d shapes only", found)
 		}

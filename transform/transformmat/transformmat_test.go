@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/transform/transformmat"
 	"github.com/resvec/resvec/vector"
@@ -122,14 +123,9 @@ func TestPanics(t *testing.T) {
 		"column":          {func() { m.At(0, c) }, mat.ErrColAccess},
 		"zero View":       {func() { transformmat.View{}.At(0, 0) }, mat.ErrRowAccess},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != f.want {
-					t.Errorf("%s: panic %v, want %v", name, got, f.want)
-				}
-			}()
-			f.do()
-		}()
+		if got := testkit.Recovered(f.do); got != f.want {
+			t.Errorf("%s: panic %v, want %v", name, got, f.want)
+		}
 	}
 	if r, c := (transformmat.View{}).Dims(); r != 0 || c != 0 {
 		t.Errorf("the zero View is %d by %d", r, c)
