@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -71,13 +73,10 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	return l, nil
 }
 
-// broken makes an [ErrSnapshot] that says where a fault is.
-func broken(place string, err error) error {
-	return fmt.Errorf("%w: %s: %w", ErrSnapshot, place, err)
+// broken makes an [ErrSnapshot] that names a record of a list.
+func broken(list string, i int, id string, err error) error {
+	return fmt.Errorf("%w: %s[%d] %q: %w", ErrSnapshot, list, i, brief(id), err)
 }
-
-// place names a record of a list.
-func place(list string, i int, id string) string { return fmt.Sprintf("%s[%d] %q", list, i, brief(id)) }
 
 // readSnapshot reads the text into the structs of a snapshot. Whether that makes sense is
 // for the restorer.
@@ -136,8 +135,8 @@ func (d *snapshotDoc) cards() []string {
 	}
 	for i := range d.Queues {
 		q := &d.Queues[i]
-		for _, names := range [][]string{sorted(q.Capability), sorted(q.Deserved), sorted(q.Guarantee), sorted(q.Denied)} {
-			for _, name := range names {
+		for _, names := range []iter.Seq[string]{maps.Keys(q.Capability), maps.Keys(q.Deserved), maps.Keys(q.Guarantee), maps.Keys(q.Denied)} {
+			for name := range names {
 				if card, ok := strings.CutPrefix(name, cardPrefix); ok {
 					known[card] = true
 				}
@@ -176,12 +175,12 @@ type restorer struct {
 	items map[*job][]*book.Item // as the snapshot numbers them
 }
 
-// valueOf finds a value by its name in a snapshot. An error lists them all: the text may
+// valueOf finds a state by its name in a snapshot. An error lists them all: the text may
 // have been edited by hand.
 func valueOf(names []string, name string) (int, error) {
 	at := slices.Index(names, name)
 	if at < 0 {
-		return 0, fmt.Errorf("%q is none of %s", brief(name), some(names))
+		return 0, fmt.Errorf("state: %q is none of %s", brief(name), some(names))
 	}
 	return at, nil
 }
@@ -193,16 +192,11 @@ func (r *restorer) known() error {
 	// alone.
 	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}, nodes: &nodeCards{}}
 	for i, k := range r.doc.Known {
-		_, twice := r.l.source.known[k.Card]
-		_, err := r.card(k.Card)
-		switch {
-		case k.Card == "":
-			err = errors.New("card is empty")
-		case twice:
-			err = errors.New("the card is there twice")
+		if k.Card == "" {
+			return broken("known", i, k.Card, errors.New("card is empty"))
 		}
-		if err != nil {
-			return broken(place("known", i, k.Card), err)
+		if _, twice := r.l.source.known[k.Card]; twice {
+			return broken("known", i, k.Card, errors.New("the card is there twice"))
 		}
 		r.l.source.known[k.Card] = k.Resources
 	}
@@ -228,7 +222,7 @@ func (r *restorer) queues() error {
 	for i := range r.doc.Queues {
 		var err error
 		if queues[i], err = r.queue(&r.doc.Queues[i]); err != nil {
-			return broken(place("queues", i, r.doc.Queues[i].Name), err)
+			return broken("queues", i, r.doc.Queues[i].Name, err)
 		}
 	}
 	// The same checks as for queues of a caller.
@@ -243,15 +237,9 @@ func (r *restorer) queues() error {
 	for i := range queues {
 		l.queues[queues[i].Name].Orphan = r.doc.Queues[i].Orphan
 	}
-	// An orphan is what SetQueues left of a queue. Another one would be open again, or limit
-	// what runs.
 	for i := range queues {
-		q, s := l.queues[queues[i].Name], &r.doc.Queues[i]
-		switch {
-		case !q.Orphan && q.Parent != nil && q.Parent.Orphan:
-			return broken(place("queues", i, r.doc.Queues[i].Name), fmt.Errorf("the parent %q is an orphan", brief(s.Parent)))
-		case q.Orphan && (q.spec.State != StateClosed || len(s.Capability)+len(s.Denied)+len(s.Unreadable)+len(s.Deserved)+len(s.Guarantee) > 0):
-			return broken(place("queues", i, r.doc.Queues[i].Name), errors.New("an orphan that isn't closed and without a quota"))
+		if q := l.queues[queues[i].Name]; !q.Orphan && q.Parent != nil && q.Parent.Orphan {
+			return broken("queues", i, q.spec.Name, fmt.Errorf("the parent %q is an orphan", brief(q.spec.Parent)))
 		}
 	}
 	l.link()
@@ -267,9 +255,14 @@ func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 	// By its place in a list of names, so that no other text can become a state.
 	state, err := valueOf(stateNames, s.State)
 	if err != nil {
-		return q, fmt.Errorf("state: %w", err)
+		return q, err
 	}
 	q.State = states[state]
+	// An orphan is what SetQueues left of a queue. Another one would be open again, or limit
+	// what runs.
+	if s.Orphan && (q.State != StateClosed || len(s.Capability)+len(s.Denied)+len(s.Unreadable)+len(s.Deserved)+len(s.Guarantee) > 0) {
+		return q, errors.New("an orphan that isn't closed and without a quota")
+	}
 	for _, v := range []struct {
 		to   *vector.ResourceVector
 		from map[string]Amount
@@ -306,7 +299,7 @@ func (r *restorer) queue(s *snapshotQueue) (q builtQueue, err error) {
 func (r *restorer) jobs() error {
 	for i := range r.doc.Jobs {
 		if err := r.job(&r.doc.Jobs[i]); err != nil {
-			return broken(place("jobs", i, r.doc.Jobs[i].ID), err)
+			return broken("jobs", i, r.doc.Jobs[i].ID, err)
 		}
 	}
 	return nil
@@ -334,16 +327,16 @@ func (r *restorer) job(s *snapshotJob) error {
 	j.AnyMix, j.Reserved, j.Seen, j.seq = anyMix, s.Reserved, s.Seen, s.Seq
 	j.Min = book.Plain{s.Min.CPU, s.Min.Memory}
 	j.Held = j.Min // until tasks cover it
-	type kind struct {
-		alts     *book.Alternatives
-		unit     int64
-		implicit bool
-	}
 	// Two items with the same list and unit would leave it open which one a charge counts
 	// against, and more than the limits would outgrow the bits that say which are taken.
-	seen, mins, all := make(map[kind]bool, len(s.Items)), 0, 0
+	mins, all := 0, 0
 	for k := range s.Items {
 		it, err := r.item(j, &s.Items[k])
+		if err == nil && slices.ContainsFunc(j.Items, func(o *book.Item) bool {
+			return o.Alts == it.Alts && o.Unit == it.Unit && o.Implicit == it.Implicit
+		}) {
+			err = errors.New("the item is there twice")
+		}
 		if err != nil {
 			return fmt.Errorf("items[%d] %q: %w", k, brief(s.Items[k].Key), err)
 		}
@@ -353,13 +346,8 @@ func (r *restorer) job(s *snapshotJob) error {
 				mins++
 			}
 		}
-		switch kind := (kind{it.Alts, it.Unit, it.Implicit}); {
-		case seen[kind]:
-			return fmt.Errorf("items[%d] %q: the item is there twice", k, brief(s.Items[k].Key))
-		case mins > maxJobItems || all > 2*maxJobItems:
+		if mins > maxJobItems || all > 2*maxJobItems {
 			return fmt.Errorf("items[%d]: want at most %d items with a min, and %d in all", k, maxJobItems, 2*maxJobItems)
-		default:
-			seen[kind] = true
 		}
 		j.Items = append(j.Items, it)
 	}
@@ -454,7 +442,7 @@ func (r *restorer) tasks() error {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.doc.Tasks[a].Order, r.doc.Tasks[b].Order) })
 	for _, i := range order {
 		if err := r.task(&r.doc.Tasks[i]); err != nil {
-			return broken(place("tasks", i, r.doc.Tasks[i].ID), err)
+			return broken("tasks", i, r.doc.Tasks[i].ID, err)
 		}
 	}
 	return nil
@@ -466,7 +454,7 @@ func (r *restorer) task(s *snapshotTask) error {
 	at, err := valueOf(taskNames, s.State)
 	switch {
 	case err != nil:
-		return fmt.Errorf("state: %w", err)
+		return err
 	case s.ID == "" || s.Job == "" || s.Queue == "":
 		return errors.New("want an id, a job and a queue")
 	case l.tasks[s.ID] != nil || l.waiting[s.ID] != nil:
@@ -484,9 +472,6 @@ func (r *restorer) task(s *snapshotTask) error {
 		return fmt.Errorf("seq is %d: want at most %d, the snapshot's", s.Seq, r.doc.Seq)
 	case s.Order != int(j.Tasks):
 		return fmt.Errorf("order is %d: want %d, after the job's other tasks", s.Order, j.Tasks)
-	// The hold shrinks by what is covered. The sums to come need it to be an amount.
-	case s.Covered.CPU > min(s.CPU, j.Held[dimCPU]) || s.Covered.Memory > min(s.Memory, j.Held[dimMemory]):
-		return fmt.Errorf("covered is more than the task is charged, or its job's min has left: cpu %d, memory %d", j.Held[dimCPU], j.Held[dimMemory])
 	}
 	t := newTask(s.ID, s.Job, &j.Job, s.Seq, taskState(at))
 	t.Plain = [...]book.Coverage{dimCPU: {Amount: s.CPU, Covered: s.Covered.CPU}, dimMemory: {Amount: s.Memory, Covered: s.Covered.Memory}}
@@ -563,7 +548,7 @@ func (r *restorer) sums() error {
 			}
 		})
 		if err != nil {
-			return broken(fmt.Sprintf("jobs[%d]", i), err)
+			return broken("jobs", i, j.id, err)
 		}
 	}
 	return nil
@@ -578,7 +563,7 @@ func (r *restorer) judge() error {
 	l.limit()
 	for i := range r.doc.Queues {
 		if q := l.queues[r.doc.Queues[i].Name]; q.Orphan && q.Jobs == 0 {
-			return broken(place("queues", i, q.spec.Name), errors.New("an orphan without jobs"))
+			return broken("queues", i, q.spec.Name, errors.New("an orphan without jobs"))
 		}
 	}
 	found := l.check()
