@@ -239,41 +239,31 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			b.faults.add(b.q.invalid(b.path.Child(what).Key(brief(string(name))), brief(string(name)), "want the name of a resource"), ErrBadName)
 		}
 	}
-	// Cpu and memory are capacities: rounded down, as the map rounds what nodes have.
-	for dim, text := range dimNames {
-		name := corev1.ResourceName(text)
-		quantity, ok := list[name]
-		if !ok {
+	for dim, text := range b.m.All() {
+		name := corev1.ResourceName(resourceOf(b.m, dim))
+		q, is := list[name]
+		if _, isOutput := outputOf(b.m, dim, text); !is || !isOutput && dim > vectormap.Memory {
 			continue
 		}
-		mentioned[dim] = true
-		if v[dim] = b.unlimited(what, name, quantity, [...]int64{dimCPU: limitExact/1000 + 1, dimMemory: limitExact}[dim]); v[dim] > 0 {
-			continue
+		path, unit, scale := b.path.Child(what).Key(brief(string(name))), unitOf(b.m, dim), resource.Scale(0)
+		if dim == vectormap.CPU {
+			scale = resource.Milli
 		}
-		part, err := b.m.CapacityVector(nil, corev1.ResourceList{name: quantity}, nil)
-		if err != nil {
-			b.fault(what, name, quantity, wantPlain(dim))
-			continue
+		switch amount := wholeOf(q, scale); {
+		// Whoever writes more than a ledger counts means that there is no limit.
+		case amount == Unlimited && what == listCapability:
+			b.note(EntryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
+			v[dim], mentioned[dim] = math.Inf(1), true
+		case !exact(amount):
+			b.faults.add(b.q.invalid(path, brief(quantity.Text(q)), "want 0 to less than 2^53%s", unit.whole), ErrBadAmount)
+		default:
+			v[dim], mentioned[dim] = float64(amount), true
+			// A note and no fault: 1500m bytes of memory are more often a typing error than
+			// not, and yet a limit.
+			if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
+				b.note(EntryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit.plural())})
+			}
 		}
-		v[dim] = part[dim]
-		b.rounded(what, name, quantity, [...]resource.Scale{dimCPU: resource.Milli, dimMemory: 0}[dim], int64(part[dim]), plainUnits[dim])
-	}
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		dim, is := outputIndex(b.m, name)
-		if !is {
-			continue
-		}
-		if v[dim] = b.unlimited(what, name, list[name], limitExact); v[dim] > 0 {
-			mentioned[dim] = true
-			continue
-		}
-		amount, ok := wholeBelow(list[name])
-		if !ok {
-			b.fault(what, name, list[name], "0 to less than 2^53")
-			continue
-		}
-		v[dim], mentioned[dim] = float64(amount), true
-		b.rounded(what, name, list[name], 0, amount, unitOfOutput(name).plural())
 	}
 	faults = slices.Clone(b.texts[key].faults)
 	for _, count := range b.texts[key].counts {
@@ -299,33 +289,6 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 	return v, mentioned, faults
 }
 
-// fault adds an amount that no queue can have.
-func (b *queueBuilder) fault(what string, name corev1.ResourceName, q resource.Quantity, want string) {
-	b.faults.add(b.q.invalid(b.path.Child(what).Key(brief(string(name))), brief(quantity.Text(q)), "want %s", want), ErrBadAmount)
-}
-
-// unlimited returns +Inf for a capability of at least an amount, which is more than a ledger
-// counts: whoever writes so much means that there is no limit. It returns 0 for others.
-func (b *queueBuilder) unlimited(what string, name corev1.ResourceName, q resource.Quantity, least int64) float64 {
-	// A text as short as 1e999999999 stands for a number of a billion digits.
-	bounded := quantity.Bounded(q)
-	if what != listCapability || bounded.CmpInt64(least) < 0 {
-		return 0
-	}
-	b.note(EntryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
-	return math.Inf(1)
-}
-
-// rounded notes a quantity that isn't whole in the unit that it is counted in. It is a note
-// and no fault: 1500m bytes of memory are more often a typing error than not, and yet a
-// limit.
-func (b *queueBuilder) rounded(what string, name corev1.ResourceName, q resource.Quantity, scale resource.Scale, amount int64, unit string) {
-	// Down, since a limit that is rounded up would admit more than was written.
-	if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
-		b.note(EntryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit)})
-	}
-}
-
 // note adds a note on a resource, once for all three lists.
 func (b *queueBuilder) note(e EntryError) {
 	if !b.noted[e] {
@@ -334,18 +297,22 @@ func (b *queueBuilder) note(e EntryError) {
 	}
 }
 
-// wholeBelow returns a quantity, rounded down to whole units; false if no ledger can hold
-// it. Value rounds up, and a limit may not.
-func wholeBelow(q resource.Quantity) (int64, bool) {
+// wholeOf returns a quantity in a unit, rounded down: a limit that is rounded up would admit
+// more than was written. It is -1 of a negative one, and Unlimited from 2^53 on.
+func wholeOf(q resource.Quantity, scale resource.Scale) int64 {
+	// A text as short as 1e999999999 stands for a number of a billion digits.
 	q = quantity.Bounded(q)
-	if q.Sign() < 0 || q.CmpInt64(limitExact) >= 0 { // Value is of what is small enough
-		return 0, false
+	switch {
+	case q.Sign() < 0:
+		return -1
+	case q.Cmp(*resource.NewScaledQuantity(limitExact, scale)) >= 0:
+		return Unlimited
 	}
-	whole := q.Value() // rounded up
-	if q.CmpInt64(whole) < 0 {
-		whole--
+	amount := q.ScaledValue(scale) // rounded up
+	if q.Cmp(*resource.NewScaledQuantity(amount, scale)) < 0 {
+		amount--
 	}
-	return whole, exact(whole)
+	return amount
 }
 
 // outOfRange is what is wrong with a count that a parser has taken, in milli-cards. The

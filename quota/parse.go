@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,11 @@ func (e EntryError) Error() string { return "quota: " + e.text() }
 func (e EntryError) text() string {
 	text := e.detail()
 	if e.Name != "" {
-		text = fmt.Sprintf("%s %q: %s", e.subject(), brief(e.Name), text)
+		what := cmp.Or(entryCodes[e.Code].what, "entry")
+		if e.Code == codeUnlimited && e.Field == listCapability {
+			what = "resource"
+		}
+		text = fmt.Sprintf("%s %q: %s", what, brief(e.Name), text)
 	}
 	if e.Field != "" {
 		text = oneLine(brief(e.Field)) + ": " + text
@@ -37,117 +42,82 @@ func (e EntryError) text() string {
 	return text
 }
 
-// subject is what the name is of, for a message.
-func (e EntryError) subject() string {
-	switch e.Code {
-	case codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource, codeCardMismatch, codeSharedCard:
-		return "card"
-	case codeIgnoredResource, codeRoundedUp, codeRoundedDown, codeUnnamedCards, codePartOfDevice:
-		return "resource"
-	case codeUnlimited:
-		if e.Field == listCapability {
-			return "resource"
-		}
+// detail is what is wrong, without the name.
+func (e EntryError) detail() string {
+	if e.Code == codeNoResourceForCard && e.Value == "" {
+		return "no resource carries this card: a pod gets it by a claim, and the task's Cards list it"
 	}
-	return "entry"
+	text := cmp.Or(entryCodes[e.Code].text, e.Code)
+	return strings.NewReplacer("%s", oneLine(e.Value), "%q", strconv.Quote(e.Value)).Replace(text)
 }
+
+// IsNote reports whether nothing is refused because of the entry.
+func (e EntryError) IsNote() bool { return entryCodes[e.Code].note }
+
+const (
+	codeSyntax               = "Syntax"
+	codeNotObject            = "NotObject"
+	codeEmptyName            = "EmptyName"
+	codeAlternativesInQuota  = "AlternativesInQuota"
+	codeDuplicate            = "Duplicate"
+	codeWrongType            = "WrongType"
+	codeNotInteger           = "NotInteger"
+	codeNegative             = "Negative"
+	codeTooLarge             = "TooLarge"
+	codeTooManyAlternatives  = "TooManyAlternatives"
+	codeEmptyAlternative     = "EmptyAlternative"
+	codeDuplicateAlternative = "DuplicateAlternative"
+	codeUnknownCard          = "UnknownCard"
+	codeNoResourceForCard    = "NoResourceForCard"
+	codeDifferentResource    = "DifferentResource"
+	codeIgnoredResource      = "IgnoredResource"
+	codeCardMismatch         = "CardMismatch"
+	codeSharedCard           = "SharedCard"
+	codeUnnamedCards         = "UnnamedCards"
+	codePartOfDevice         = "PartOfDevice"
+	codeRoundedDown          = "RoundedDown"
+	codeRoundedUp            = "RoundedUp"
+	codeUnlimited            = "Unlimited"
+)
 
 const (
 	wantCount  = "want a whole number of cards from 0 to 9007199254740, in digits"
 	wantObject = `want a JSON object of cards and counts, such as {"A100": 2}`
 )
 
-// detail is what is wrong, without the name.
-func (e EntryError) detail() string {
-	value := oneLine(e.Value)
-	switch e.Code {
-	case codeSyntax:
-		return "the text is not JSON: " + value + ": " + wantObject
-	case codeNotObject:
-		return "the text is " + value + ": " + wantObject
-	case codeEmptyName:
-		return strconv.Quote(e.Value) + " names no card"
-	case codeAlternativesInQuota:
-		return "a quota is of one card, not of alternatives: write an entry for each card"
-	case codeDuplicate:
-		return "the card is there more than once, as " + value + ", and none of them counts: write it once"
-	case codeWrongType, codeNotInteger, codeNegative, codeTooLarge:
-		return "the count is " + value + ": " + wantCount
-	case codeTooManyAlternatives:
-		return value + " alternatives: want at most " + strconv.Itoa(maxAlternatives)
-	case codeEmptyAlternative:
-		return "a part of " + strconv.Quote(e.Value) + " is empty and is skipped"
-	case codeDuplicateAlternative:
-		return "it is there more than once in " + strconv.Quote(e.Value) + " and counts once"
-	case codeUnknownCard:
-		return "no node has or had this card, and nobody declared it: known are " + value
-	case codeNoResourceForCard:
-		if value == "" {
-			return "no resource carries this card: a pod gets it by a claim, and the task's Cards list it"
-		}
-		return "this card is carried by " + value + ", of which the pod requests none"
-	case codeDifferentResource:
-		return "this card is carried by " + value + ", the alternatives before it by another resource"
-	case codeIgnoredResource:
-		return "quotas don't use this resource, only cpu, memory, cards by annotation and Config.Outputs"
-	case codeCardMismatch:
-		return "the task runs on this card, and asks for " + value
-	case codeSharedCard:
-		return "the task's item " + value + " has this card already"
-	case codeUnnamedCards:
-		return "the amount is " + value + ", and no card is named: it counts when the job's annotation names cards, or its pods are there"
-	case codePartOfDevice:
-		return "the amount is " + value + ", a part of a device, and counts on no card: the task's Cards can say on which"
-	case codeRoundedDown:
-		return "the amount is " + value + ": is the suffix m, for thousandths, meant?"
-	case codeUnlimited:
-		return "the amount is " + value + ", more than can be counted: it is no limit"
-	case codeRoundedUp:
-		return "the pod requests " + value + ", and is charged for whole cards"
-	}
-	return e.Code
-}
-
-// The codes of entries. After a semicolon: what Value is.
-const (
+// entryCodes says of each code what the name is of, empty for an entry; whether it is a note,
+// because of which nothing is refused; and what is wrong, with Value in the place of %s or,
+// in quotes, %q.
+var entryCodes = map[string]struct {
+	what string
+	note bool
+	text string
+}{
 	// Of annotations.
-
-	codeSyntax               = "Syntax"               // the text is no JSON, or goes on after the object
-	codeNotObject            = "NotObject"            // the text is no JSON object
-	codeEmptyName            = "EmptyName"            // no name is left
-	codeAlternativesInQuota  = "AlternativesInQuota"  // a quota is for one card
-	codeDuplicate            = "Duplicate"            // the name is there twice; all its entries are dropped
-	codeWrongType            = "WrongType"            // the value is no number
-	codeNotInteger           = "NotInteger"           // the number is not written as an integer
-	codeNegative             = "Negative"             // the number is below 0
-	codeTooLarge             = "TooLarge"             // more than 9007199254740 cards
-	codeTooManyAlternatives  = "TooManyAlternatives"  // more than 64
-	codeEmptyAlternative     = "EmptyAlternative"     // a note: a part of the name is empty, and skipped
-	codeDuplicateAlternative = "DuplicateAlternative" // a note: a card is named twice, and the second one skipped
-
-	// Of lists and requests; all are notes.
-
-	codeUnknownCard       = "UnknownCard"       // no node has or had the card, and nobody declared it; the known ones
-	codeNoResourceForCard = "NoResourceForCard" // the pod doesn't ask for a resource that carries the card; these resources
-	codeDifferentResource = "DifferentResource" // the card is on another resource than the alternatives before it; that resource
-	codeIgnoredResource   = "IgnoredResource"   // a list says something about a resource that the quota doesn't use
-	codeCardMismatch      = "CardMismatch"      // a task runs on a card that it didn't ask for; what it asked for
-	codeSharedCard        = "SharedCard"        // another item of the task has the card already; the key of that item
-	codeUnnamedCards      = "UnnamedCards"      // a job's minResources have a resource that carries cards, and nothing names a card; the amount
-	codePartOfDevice      = "PartOfDevice"      // a pod asks for a part of a device by Koordinator's names, and Cards don't say of which; the amount
-	codeRoundedDown       = "RoundedDown"       // an amount of a list isn't whole in its unit; the amount, and what it counts as
-	codeUnlimited         = "Unlimited"         // an amount of a list or a quota is more than can be counted, and no limit; the amount
-	codeRoundedUp         = "RoundedUp"         // a pod asks for a part of a card, and counts with a whole one; the amount
-)
-
-// IsNote reports whether nothing is refused because of the entry.
-func (e EntryError) IsNote() bool {
-	switch e.Code {
-	case codeEmptyAlternative, codeDuplicateAlternative, codeUnknownCard, codeNoResourceForCard, codeDifferentResource,
-		codeIgnoredResource, codeCardMismatch, codeSharedCard, codeRoundedUp, codeRoundedDown, codeUnlimited, codeUnnamedCards, codePartOfDevice:
-		return true
-	}
-	return false
+	codeSyntax:               {"", false, "the text is not JSON: %s: " + wantObject},
+	codeNotObject:            {"", false, "the text is %s: " + wantObject},
+	codeEmptyName:            {"", false, "%q names no card"},
+	codeAlternativesInQuota:  {"", false, "a quota is of one card, not of alternatives: write an entry for each card"},
+	codeDuplicate:            {"", false, "the card is there more than once, as %s, and none of them counts: write it once"},
+	codeWrongType:            {"", false, "the count is %s: " + wantCount},
+	codeNotInteger:           {"", false, "the count is %s: " + wantCount}, // not written as an integer, such as 2.0
+	codeNegative:             {"", false, "the count is %s: " + wantCount},
+	codeTooLarge:             {"", false, "the count is %s: " + wantCount},
+	codeTooManyAlternatives:  {"", false, "%s alternatives: want at most 64"},
+	codeEmptyAlternative:     {"", true, "a part of %q is empty and is skipped"},
+	codeDuplicateAlternative: {"card", true, "it is there more than once in %q and counts once"},
+	// Of lists and requests.
+	codeUnknownCard:       {"card", true, "no node has or had this card, and nobody declared it: known are %s"},
+	codeNoResourceForCard: {"card", true, "this card is carried by %s, of which the pod requests none"},
+	codeDifferentResource: {"card", true, "this card is carried by %s, the alternatives before it by another resource"},
+	codeIgnoredResource:   {"resource", true, "quotas don't use this resource, only cpu, memory, cards by annotation and Config.Outputs"},
+	codeCardMismatch:      {"card", true, "the task runs on this card, and asks for %s"},
+	codeSharedCard:        {"card", true, "the task's item %s has this card already"},
+	codeUnnamedCards:      {"resource", true, "the amount is %s, and no card is named: it counts when the job's annotation names cards, or its pods are there"}, // of a job's minResources
+	codePartOfDevice:      {"resource", true, "the amount is %s, a part of a device, and counts on no card: the task's Cards can say on which"},                 // by Koordinator's names
+	codeRoundedDown:       {"resource", true, "the amount is %s: is the suffix m, for thousandths, meant?"},
+	codeRoundedUp:         {"resource", true, "the pod requests %s, and is charged for whole cards"},
+	codeUnlimited:         {"", true, "the amount is %s, more than can be counted: it is no limit"}, // of a capability, of a resource
 }
 
 const (
