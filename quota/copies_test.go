@@ -49,23 +49,6 @@ func TestCopies(t *testing.T) {
 	w.want(w.copies(w.task("x", "r", "nope", "A:1")), `quota: id is in use with other content: job "r": it is in queue "q", not in "nope"`)
 	w.want(w.copies(w.job("r", "nope", "A:1")), `quota: id is in use with other content: job "r": it is in queue "q", not in "nope"`)
 	w.want(w.copies(w.task("x", "x", "nope", "A|B:1")), "0, then UnknownQueue")
-
-	w = newWorld(t, Config{}, "q", "A:5 B:8")
-	w.want(w.copies(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 5000 at q")
-	w.want(w.copies(w.task("x", "x", "q", "A|B:1")), "8, then Scalar 0 of 8000 at q")
-	w.want(w.copies(w.job("x", "q", "A|B:2 A:1")), "3, then Scalar 0 of 5000 at q")
-	w = newWorld(t, Config{AnyMix: true}, "q", "A:5 B:8")
-	w.want(w.copies(w.job("x", "q", "A|B:2")), "6, then Scalar 1000 of 13000 at q")
-	w.want(w.copies(w.task("x", "x", "q", "A|B:1")), "13, then Scalar 0 of 5000 at q")
-
-	w = newWorld(t, Config{}, "org", "A:6", "x < org", "A:4", "y < org", "A:inf")
-	w.want(w.reserve("j", "x", "A:3"), "yes")
-	w.want(w.copies(w.job("x", "y", "A:1")), "3, then Scalar 0 of 6000 at org")
-	w.want(w.copies(w.job("x", "x", "A:1")), "1, then Scalar 0 of 4000 at x")
-	w.want(w.copies(w.job("x", "org", "A:1")), "0, then QueueNotLeaf")
-	w = newWorld(t, Config{}, "y", "A:inf")
-	w.want(w.copies(w.job("x", "y", "A:1")), "unlimited yes")
-	w.want(w.copies(w.task("x", "x", "y", "A:1")), "unlimited yes")
 }
 
 // TestCopiesRooms reads the rooms of the first copy.

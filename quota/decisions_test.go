@@ -183,27 +183,6 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-func TestInvalidRequests(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:4")
-	job := &JobRequest{id: "j", queue: "q", fault: fault{"no card is known"}}
-	task := &TaskRequest{id: "1", job: "j", queue: "q", fault: fault{"no card is known"}}
-	job.min.Invalid, task.use.Invalid = true, true
-	reserved, err := w.Reserve(job)
-	w.want(say(reserved, err), "GetTask")
-	w.want(reserved.Refusal.Detail, "no card is known")
-	committed, err := w.Commit(task)
-	w.want(say(committed, err), "GetTask")
-
-	w.want(w.reserve("j", "q", ""), "yes")
-	w.want(w.commit("1", "j", "q", ""), "")
-	if _, err := w.Reserve(job); err == nil {
-		t.Error("an invalid request is the repeat of an empty one")
-	}
-	if _, err := w.Commit(task); err == nil {
-		t.Error("an invalid task is the repeat of an empty one")
-	}
-}
-
 func TestLedgerFacts(t *testing.T) {
 	for _, c := range []decisionCase{
 		{"a stranger doesn't get what is promised", Config{}, []string{"q", "A:4"}, `

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,18 +44,6 @@ func TestJobs(t *testing.T) {
 	}
 	if _, ok := w.Job("nope"); ok {
 		t.Error("a job that isn't there")
-	}
-}
-
-// A min that differs can be told from another queue.
-func TestErrReserved(t *testing.T) {
-	w := newWorld(t, Config{}, "q", "A:4", "p", "A:4")
-	w.reserve("j", "q", "A:2")
-	for queue, reserved := range map[string]bool{"q": true, "p": false} {
-		_, err := w.Reserve(w.job("j", queue, "A:1"))
-		if !errors.Is(err, ErrConflict) || errors.Is(err, ErrReserved) != reserved {
-			t.Errorf("%s: %v", queue, err)
-		}
 	}
 }
 

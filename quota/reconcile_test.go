@@ -168,27 +168,6 @@ func TestReconcileQueue(t *testing.T) {
 	}
 }
 
-// TestReconcileLedger is the story of a reservation and a task that the view
-// comes to see and loses again.
-func TestReconcileLedger(t *testing.T) {
-	w := gpus(t, Config{}, "q", "A:4")
-	w.reserve("j", "q", "A:2")
-	w.commit("t1", "j", "q", "A:1")
-	w.want(w.reconcile(), "unseen j j/t1, no change")
-	w.want(w.state("q", "A"), "1000/1000/0")
-	w.want(w.reconcile("j@q; t1 Pending A:1"), "unseen j j/t1, no change")
-	w.want(w.reconcile("j@q; t1 Running@a A:1"), "unseen j")
-	w.want(w.state("q", "A"), "1000/1000/0")
-	w.want(w.reconcile("j@q"), "released j/t1, unseen j")
-	w.want(w.state("q", "A"), "0/1000/0")
-
-	w = gpus(t, Config{}, "q", "A:2")
-	w.want(w.reconcile("j@q; 1 Running@a A:1; 2 Running@a A:1; 3 Running@a A:1"), "imported j/1 j/2 j/3, over q A 1000")
-	w.want(w.state("q", "A"), "3000/0/0")
-	w.want(w.commit("4", "j", "q", "A:1"), "Scalar -1000 of 2000 at q")
-	w.want(w.reconcile("j@q; 3 Running@a A:1; 2 Running@a A:1; 1 Running@a A:1"), "over q A 1000, no change")
-}
-
 // TestReconcileTasks is the table of what a task's status does to a charge that is
 // there, and that the view has or hasn't confirmed.
 func TestReconcileTasks(t *testing.T) {

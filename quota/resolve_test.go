@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/resvec/resvec/device"
@@ -657,42 +656,6 @@ func TestParseArguments(t *testing.T) {
 			t.Errorf("%v: %v, %v", c.arguments, cfg.UnlimitedCPUMemory, err)
 		}
 	}
-}
-
-// Resolving goes on while discovery, queues and the map change.
-func TestResolveConcurrently(t *testing.T) {
-	w := fleet(t, Config{}, "q", "A100:4")
-	found, queue := w.source.catalog, q(w.m, "q", "A100:4")
-	var wait sync.WaitGroup
-	for range 4 {
-		wait.Go(func() {
-			for i := range 50 {
-				r, _, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "gpu:1")})
-				if err != nil || r.Need().text() != "0/0 A100|H100:1000" {
-					t.Error(r, err)
-				}
-				job, _, err := w.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"A100":1,"Quoted":1}`)})
-				if err != nil || job.Invalid() == "" {
-					t.Error(job, err)
-				}
-				w.AllocatableOn(nil, r, "both")
-				w.NodeScore(r, []string{"a", "h", "gone"}[i%3])
-			}
-		})
-	}
-	for i := range 20 {
-		_, err := w.Declare([]device.Card{{Name: fmt.Sprint("new", i)}})
-		if err == nil {
-			_, err = w.SetCatalog(found)
-		}
-		if err == nil {
-			_, _, err = w.setBuilt([]builtQueue{queue}, nil)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	wait.Wait()
 }
 
 func BenchmarkResolveTask(b *testing.B) {

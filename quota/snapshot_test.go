@@ -314,25 +314,6 @@ func TestRestoreOlder(t *testing.T) {
 	}
 }
 
-// TestRestoreCards: the ledger has the cards of the snapshot, and what was discovered since.
-func TestRestoreCards(t *testing.T) {
-	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
-	p.want(p.commit("t", "j", "q", "t4:3"), "yes")
-	data := p.Snapshot()
-	l := testkit.Must(Restore(p.cfg, cluster(map[string]string{"n": "New:1"}), data))
-	for card := range p.dims {
-		if _, ok := l.dims[card]; !ok {
-			t.Errorf("there is no card %s", card)
-		}
-	}
-	if _, ok := l.dims["New"]; !ok {
-		t.Error("a card of the catalog isn't there")
-	}
-	got, _ := l.Queue("q")
-	want, _ := p.Queue("q")
-	p.want(fmt.Sprint(got.Outputs), fmt.Sprint(want.Outputs))
-}
-
 // TestLargeSnapshots: what is nothing but large is an error or a ledger.
 func TestLargeSnapshots(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:inf")
