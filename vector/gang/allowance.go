@@ -81,7 +81,8 @@ func (a *allowance) lets(i, set, row int, amounts vector.ResourceVector) bool {
 	return true
 }
 
-// permits reports whether an owner may lose amounts, too, and notes that it does.
+// permits reports whether an owner may lose amounts, too, and notes that it does. Sums are
+// rounded as the host's are that adds up victim by victim: what it would evict is what counts.
 func (a *allowance) permits(of pair, amounts vector.ResourceVector) bool {
 	cols := a.limits.Cols()
 	k, ok := a.accounts[of]
@@ -104,6 +105,7 @@ func (a *allowance) permits(of pair, amounts vector.ResourceVector) bool {
 		if !a.budgets.LastMayPass || a.passed[k] {
 			return false
 		}
+		// The one that passes is not in what is lost: the others have to be within the limits.
 		a.passed[k] = true
 		return true
 	}
@@ -144,6 +146,7 @@ func (p *Packer) release(i, row int, amounts vector.ResourceVector) (goes bool, 
 	if owner < 0 {
 		owner = a.limits.Rows()
 	}
+	// The proof gets every victim, whether it goes or not: it is about all permitted sets.
 	if err := p.proof.release(owner, row, amounts); err != nil {
 		return false, err
 	}
@@ -151,6 +154,7 @@ func (p *Packer) release(i, row int, amounts vector.ResourceVector) (goes bool, 
 	if len(sets) == 0 {
 		return false, nil
 	}
+	// Where sets overlap a victim is in several: one account for all is right, and stricter.
 	set := 0
 	if !p.sets.whole() && !p.sets.overlap {
 		set = int(sets[0])

@@ -90,9 +90,9 @@ func (p *Proof) ReleaseOf(owner, row int, amounts vector.ResourceVector) error {
 // budget is what a Proof knows of the owners of victims. Only victims on selected rows
 // count: others make no room.
 //
-// In every column, a permitted set makes at most so much room: what the rows have without
-// it, and of each owner the lesser of what was released and what may be. docs/proofs.md says
-// why that is enough, also when a row has less than nothing.
+// In every column, a permitted set makes at most so much room: what the rows had at Reset, and
+// of each owner the lesser of what was released and what may be. docs/proofs.md says why that is
+// enough, also when a row has less than nothing.
 type budget struct {
 	on          bool
 	lastMayPass bool
@@ -100,7 +100,6 @@ type budget struct {
 	cols        int
 	accounts    []account      // cols per owner, then of victims without one; the rest says moved and within
 	columns     []columnBudget // per column
-	following   bool           // the surplus of some column is kept
 	changes     int            // that moved something since Reset
 
 	// The journal has an account row as it was, once between two marks.
@@ -114,6 +113,13 @@ type budget struct {
 // in all; its greatest is 1 when that has a fraction, else 0. Of an owner, greatest counts only
 // where the last may pass.
 type account struct{ limit, released, greatest float64 }
+
+// add counts what a victim releases. The greatest is noted also where the last may not pass: that
+// is cheaper than to ask.
+func (a *account) add(x float64) {
+	a.released += x
+	a.greatest = max(a.greatest, x)
+}
 
 // columnBudget is what counts for one column.
 type columnBudget struct {
@@ -134,7 +140,7 @@ func (b *budget) take(budgets Budgets) {
 	for k := range b.accounts {
 		b.accounts[k] = account{limit: math.Inf(1)}
 	}
-	b.columns, b.following = grown(b.columns, b.cols), false
+	b.columns = grown(b.columns, b.cols)
 	for j := range b.columns {
 		for owner, x := range limits.Column(j) {
 			b.accounts[owner*b.cols+j].limit = x
@@ -154,27 +160,22 @@ func (b *budget) end() {
 // released counts a victim of an owner, or of none for the number of owners.
 func (b *budget) released(owner int, amounts vector.ResourceVector) {
 	b.save(owner)
-	if b.following {
-		b.follow(b.row(owner)[:len(amounts)], amounts)
-	} else {
-		b.add(owner, amounts)
+	accounts := b.row(owner)
+	for j, x := range amounts {
+		a, s := &accounts[j], &b.columns[j]
+		// As long as nobody asks, a victim costs two additions a column.
+		if !s.kept {
+			a.add(x)
+			continue
+		}
+		was := b.counts(a)
+		a.add(x)
+		// Most owners soon have no more to give.
+		if is := b.counts(a); is != was {
+			s.surplus.replace(was, is)
+		}
 	}
 	b.moved(amounts)
-}
-
-// follow is released for accounts of which surpluses are kept.
-func (b *budget) follow(accounts []account, amounts vector.ResourceVector) {
-	for j, x := range amounts {
-		a := &accounts[j]
-		was := b.counts(a)
-		a.released += x
-		if b.lastMayPass {
-			a.greatest = max(a.greatest, x)
-		}
-		if is := b.counts(a); is != was && b.columns[j].kept { // most owners soon have no more to give
-			b.columns[j].surplus.replace(was, is)
-		}
-	}
 }
 
 // moved counts amounts for the rounding of the sums that they are part of.
@@ -191,16 +192,11 @@ func (b *budget) moved(amounts vector.ResourceVector) {
 	}
 }
 
-// add counts amounts in a row of accounts of which no surplus is followed.
+// add counts amounts in a row of accounts. Who keeps a sum of them has to follow.
 func (b *budget) add(i int, amounts vector.ResourceVector) {
-	accounts := b.row(i)[:len(amounts)]
+	accounts := b.row(i)
 	for j, x := range amounts {
-		accounts[j].released += x
-	}
-	if b.lastMayPass {
-		for j, x := range amounts {
-			accounts[j].greatest = max(accounts[j].greatest, x)
-		}
+		accounts[j].add(x)
 	}
 }
 
@@ -247,11 +243,14 @@ func (b *budget) save(i int) {
 // budgetMark is a point in the history of a budget.
 type budgetMark struct{ saves, changes int }
 
+// mark returns the present point.
 func (b *budget) mark() budgetMark {
 	b.stage++ // a row that changes again is journalled again
 	return budgetMark{len(b.rows), b.changes}
 }
 
+// rollback goes back to a point. The surpluses that are kept go with it: to add up all owners
+// again would cost more than the few that have changed. The last row is in no surplus.
 func (b *budget) rollback(mark budgetMark) {
 	if !b.on {
 		return
@@ -281,7 +280,7 @@ func (p *Proof) budgetHolds(j int) bool {
 		for owner := range b.owners + 1 {
 			s.surplus.add(b.counts(&b.row(owner)[j]))
 		}
-		s.kept, b.following = true, true
+		s.kept = true
 	}
 	return s.surplus.plus(p.slack(j)) >= 0
 }
@@ -309,5 +308,7 @@ func (p *Proof) slack(j int) float64 {
 	if s.whole && moved.greatest == 0 && volume < 1<<53 {
 		return 0
 	}
+	// A change rounds four sums, each by at most 2^-53 of the volume: the row, the row and the
+	// owner here, and the owner of whoever keeps the limits. Twice that has room for this product.
 	return float64(b.changes) * volume * 0x1p-50
 }

@@ -39,6 +39,8 @@ func (p *Proof) Choose(set *vector.Mask) {
 			v.gone[w] = word
 		}
 	}
+	// A row is added up from the start. To take amounts away and add others would be less work, and
+	// with fractions leave other bits than the releases of the set alone.
 	for r := range v.changedRows.All() {
 		v.row = p.start.Row(v.row, r)
 		for _, i := range v.byRow.of(int32(r)) {
@@ -57,7 +59,8 @@ func (p *Proof) Choose(set *vector.Mask) {
 }
 
 // recount counts what an owner loses by the victims that are gone, in their order as when they
-// were released.
+// were released. All of the owner's are counted again, also those that stay gone: the greatest of
+// them, by which the last may pass, can't be taken away from a sum.
 func (p *Proof) recount(owner int) {
 	b, v := &p.budget, &p.victims
 	v.row = v.row[:0]
@@ -65,6 +68,7 @@ func (p *Proof) recount(owner int) {
 		v.row = append(v.row, b.counts(&b.row(owner)[j]))
 	}
 	b.clear(owner)
+	// The owner has an account in each set of rows. All are emptied before one is counted.
 	if p.within.on {
 		for _, i := range v.byOwner.of(int32(owner)) {
 			for _, d := range p.within.sets.of(int(v.rows[i])) {
@@ -132,6 +136,7 @@ func (v *released) add(owner, row int, amounts vector.ResourceVector) {
 	v.grouped = false
 }
 
+// amountsOf returns what victim i releases.
 func (v *released) amountsOf(i int32) vector.ResourceVector {
 	return v.amounts[int(i)*v.cols:][:v.cols]
 }
@@ -159,11 +164,13 @@ func (v *released) save(w int) {
 // releasedMark is a point in the history of released.
 type releasedMark struct{ victims, words int }
 
+// mark returns the present point.
 func (v *released) mark() releasedMark {
 	v.stage++ // a word that changes again is journalled again
 	return releasedMark{len(v.rows), len(v.words)}
 }
 
+// rollback goes back to a point: first what was chosen since, then what was released.
 func (v *released) rollback(mark releasedMark) {
 	for k := len(v.words) - 1; k >= mark.words; k-- {
 		v.gone[v.words[k]] = v.former[k]

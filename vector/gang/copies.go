@@ -107,7 +107,8 @@ func (c *rowCounter) on(free *vector.Matrix, r int) int64 {
 	return int64(least)
 }
 
-// withLeader counts on a row that also holds one copy of other, which fits there.
+// withLeader counts on a row that also holds one copy of other, which fits there. It asks for each
+// column by itself: what is left of a row has no vector of its own.
 func (c *rowCounter) withLeader(free *vector.Matrix, r int, other vector.ResourceVector) int64 {
 	least := float64(c.most)
 	for j, x := range c.request {
@@ -115,7 +116,7 @@ func (c *rowCounter) withLeader(free *vector.Matrix, r int, other vector.Resourc
 			continue
 		}
 		room := leave(at(free, r, j), other[j])
-		if !c.finite {
+		if !c.finite { // CopiesFit says what infinities mean
 			left := [1]float64{room}
 			least = min(least, float64(min(c.request[j:j+1].CopiesFit(left[:]), c.most)))
 			continue

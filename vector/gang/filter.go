@@ -76,6 +76,7 @@ func (p *Packer) FilterIn(dst []int32, o *vector.Overlay, requests *vector.Matri
 	return p.filter(dst, o, requests, rows, domains, victims)
 }
 
+// filter is FilterIn, and with nil domains Filter.
 func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, domains *Domains, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
 	free := o.Matrix()
 	p.prepare(free, requests, rows, domains)
@@ -158,6 +159,7 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 	if err == nil && s.packer.allowance.on {
 		goes, err = s.packer.release(s.released, row, amounts)
 	}
+	// One that stays counts in the prefix and makes no room.
 	if err == nil && goes {
 		err = s.packer.progress.release(s.overlay, row, amounts)
 	}
@@ -265,9 +267,9 @@ func (s *search) finish() (Scenario, error) {
 			s.bisect()
 		}
 		return Scenario{Prefix: s.found, LowerBound: s.lower, Domain: s.domain}, nil
-	case s.fault != nil:
+	case s.fault != nil: // nobody knows what the victims after it would make possible
 		return Scenario{Prefix: -1}, s.fault
-	case s.lower >= 0:
+	case s.lower >= 0: // neither a placement nor a proof
 		open := Scenario{Prefix: -1, LowerBound: s.lower}
 		if !p.sets.whole() {
 			open.Domain = -1
@@ -303,6 +305,7 @@ func (s *search) bisect() {
 			s.found, after = s.failed+step, position(tie)
 			continue
 		}
+		// The victims up to here stay released: the next try is about longer prefixes only.
 		s.failed, s.after = s.failed+step, s.overlay.Mark()
 		s.rows, s.amounts = s.rows[step:], s.amounts[step*s.free.Cols():]
 	}

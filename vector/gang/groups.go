@@ -26,4 +26,5 @@ func (g *groups) take(keys []int32, n int) {
 	}
 }
 
+// of returns the indices of a key.
 func (g *groups) of(key int32) []int32 { return g.list[g.starts[key]:g.starts[key+1]] }

@@ -100,6 +100,7 @@ type counting struct {
 	column int32 // the resource whose amounts chose the members, or -1
 }
 
+// request returns the request that the count with index c counts.
 func (b *bounds) request(c int) vector.ResourceVector {
 	cols := b.gang.cols
 	return b.requests[c*cols:][:cols:cols]
@@ -131,6 +132,7 @@ func (b *bounds) take(g *gang, s *spread) {
 		}
 		b.append(int64(g.members), -1, -1, b.least)
 	}
+	// Members that request more need the room, too: of a small request more copies are needed.
 	chosen := evenly{of: len(g.first), most: mostCompared}
 	for k, need := range g.count {
 		if chosen.next() {
@@ -207,6 +209,7 @@ func (b *bounds) add(need int64, member, column int32, request vector.ResourceVe
 	b.append(need, member, column, request)
 }
 
+// append adds a condition. The request is copied: it may be scratch.
 func (b *bounds) append(need int64, member, column int32, request vector.ResourceVector) {
 	b.counts = append(b.counts, counting{need, member, column})
 	b.requests = append(b.requests, request...)
@@ -236,6 +239,8 @@ func (b *bounds) addThresholds(j int) {
 			b.least[c] = min(b.least[c], x)
 		}
 		need += g.count[k]
+		// Kinds of one amount stand together. After the last of them need has all members that
+		// request as much or more.
 		due = chosen.next() || due
 		if last := at+1 == len(b.byAmount); due && (last || amount(b.byAmount[at+1]) < amount(k)) {
 			b.add(need, -1, int32(j), b.least)
@@ -299,6 +304,7 @@ func (b *bounds) fails(c int, free *vector.Matrix, selected []uint64) (why Infea
 			return why, false
 		}
 		together := places
+		// Is it the Spread, or are there too few places even without one?
 		if b.spread.on {
 			together = copiesUpTo(free, selected, b.request(c), need, need)
 		}
@@ -391,6 +397,7 @@ func (b *bounds) shortOfPlaces(c int, places, together int64, best func(j int) f
 		return why
 	}
 	why.Reason, why.Needed = InfeasibleMember, 1
+	// Where one column is enough for a reason, an amount says more than a number of copies.
 	for j, x := range b.gang.request(int32(why.Member)) {
 		if x == 0 {
 			continue

@@ -71,6 +71,7 @@ func (g *gang) findKinds() {
 			}
 		}
 	}
+	// A member that stands for its kind comes before the others, so their kind has a number then.
 	g.first, g.count = g.first[:0], g.count[:0]
 	for i := range head {
 		if int(head[i]) == i {

@@ -145,6 +145,7 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 	p.prepare(free, requests, rows, domains)
 	p.bounds.take(&p.gang, &p.spread)
 	p.progress.start(&p.bounds, free, &p.sets)
+	// The survey is a pass over all rows, for nothing where no set may hold the gang.
 	surveyed := false
 	for d := range p.sets.n {
 		if !p.progress.mayHold(d) {
@@ -312,7 +313,7 @@ func (p *Packer) survey(free *vector.Matrix) {
 	if p.options.bestFit() {
 		p.scores = resized(p.scores, free.Rows())
 		vector.NormalizedSum(p.scores, free, p.options.Total)
-		for i, x := range p.scores {
+		for i, x := range p.scores { // ArgMin never chooses a NaN
 			p.scores[i] = numberOrInf(x)
 		}
 	}
@@ -332,6 +333,8 @@ func (p *Packer) start(d int) {
 		}
 		return
 	}
+	// The masks are empty but for the rows of the set: to copy all words for each of a thousand
+	// racks would cost their product.
 	p.rows = p.sets.rowsOf(d)
 	for k := range p.masks {
 		fits, mask := p.fits[k].Words(), p.masks[k].Words()
@@ -350,7 +353,7 @@ func (p *Packer) start(d int) {
 // were touched: a placement in one of a thousand sets must not cost a pass over all rows.
 func (p *Packer) end(free *vector.Matrix, d int) {
 	for _, r := range p.touched {
-		p.slots[r] = 0
+		p.slots[r] = 0 // the lists themselves are emptied by start
 		if p.spread.on {
 			p.inSet[p.spread.set(int(r))] = 0
 		}
@@ -386,7 +389,7 @@ func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
 	}
 	l := &p.leading
 	places := p.placesIn(free, d)
-	if places < l.workers {
+	if places < l.workers { // a leader only takes room
 		return false
 	}
 	leaves := func(r int) bool {
@@ -411,7 +414,7 @@ func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
 			return true
 		}
 		reposition(p.options.BestFit, cursor)
-		p.masks[k].Clear(r)
+		p.masks[k].Clear(r) // and not asked again
 		if tries == patience && p.options.bestFit() {
 			for r := range p.masks[k].All() { // choosing one after the other would go over all rows each time
 				if !leaves(r) {
@@ -466,6 +469,7 @@ func (p *Packer) choose(k int32) int {
 		return p.chooseBest(k)
 	}
 	words := p.masks[k].Words()
+	// No word after the last row of the set has a bit.
 	if !p.sets.whole() && len(p.rows) > 0 {
 		words = words[:p.rows[len(p.rows)-1]/kernel.Block+1]
 	}
@@ -497,7 +501,7 @@ func (p *Packer) bestOf(rows []int32, k int32) int {
 		case !p.masks[k].Test(int(r)):
 		case best < 0 || p.scores[r] < p.scores[best]:
 			best, key = int(r), tie.Key(int(r), n)
-		case p.scores[r] == p.scores[best]:
+		case p.scores[r] == p.scores[best]: // as ArgMin does, so that few rows and all give one answer
 			if k := tie.Key(int(r), n); k < key {
 				best, key = int(r), k
 			}

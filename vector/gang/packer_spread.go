@@ -69,7 +69,8 @@ func (p *Packer) chooseEven(k int32) int {
 			if r := p.rowIn(set, k); r >= 0 {
 				chosen, least = r, n
 			}
-			reposition(p.options.BestFit, cursor) // only the row that is taken turns the tie
+			// Several rows are looked at, and only the one that is taken may turn the tie.
+			reposition(p.options.BestFit, cursor)
 		}
 	}
 	for r := 0; chosen < 0 && s.given < s.sets && r < len(s.setOf); r++ {

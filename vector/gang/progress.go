@@ -53,6 +53,7 @@ func (c *progress) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 	c.at = resized(c.at, sets.n)
 	c.surplus = grown(c.surplus, sets.n)
 	c.counters = grown(c.counters, len(b.counts))
+	// A counter finds the columns requested once, and not for every row.
 	for k := range c.counters {
 		c.counters[k].take(b.request(k), b.counts[k].need)
 	}
@@ -81,6 +82,8 @@ func (c *progress) findParts() {
 	for set := range c.last {
 		c.last[set] = -1
 	}
+	// The last part of a set of the Spread is of this d only if it begins within d: so that
+	// nothing has to be cleared between two sets.
 	for d := range c.sets.n {
 		first := c.sets.domains.Offsets[d]
 		for k, r := range c.sets.rowsOf(d) {
@@ -210,6 +213,7 @@ func (c *progress) look(d, condition int) bool {
 		w.places = c.places(d, k)
 		return w.places >= c.bounds.counts[k].need
 	}
+	// A gain that is known may be from before a victim came back.
 	l := &c.bounds.leading
 	if w.known = false; c.spread.on {
 		w.places = c.placesApart(d, func(r int) int64 { return l.counter.on(c.free, r) })

@@ -87,12 +87,13 @@ type columnBest struct {
 func (p *Proof) Reset(free, requests *vector.Matrix, rows *vector.Mask) {
 	checkSame(free, requests)
 	selected := selection(rows, free.Rows())
+	// The caller may change its mask for the next gang.
 	if p.selected = selected; rows != nil {
 		p.mask.CopyFrom(rows)
 		p.selected = p.mask.Words()
 	}
 	p.overlay.Reset(free)
-	p.start.CopyFrom(free)
+	p.start.CopyFrom(free) // budgets and choices count from here
 	p.began = p.overlay.Matrix().Version()
 	p.gang.take(requests)
 	p.spread.on = false
@@ -145,6 +146,7 @@ func (p *Proof) release(owner, row int, amounts vector.ResourceVector) error {
 	if err := checkVictim(p.overlay.Matrix(), row, amounts); err != nil {
 		return err
 	}
+	// What is known of sets is brought up to date at once: the row shows what it had only now.
 	if p.within.on {
 		if err := p.within.release(p, row, amounts); err != nil {
 			return err
@@ -152,6 +154,7 @@ func (p *Proof) release(owner, row int, amounts vector.ResourceVector) error {
 	} else if err := p.overlay.AddToRow(row, amounts); err != nil {
 		return err
 	}
+	// Victims on other rows are in the list, too: Choose counts them by index.
 	p.victims.add(owner, row, amounts)
 	if p.budget.on && isSelected(p.selected, row) {
 		p.budget.released(owner, amounts)
@@ -231,7 +234,7 @@ func (p *Proof) holds(c int) bool {
 	case count < len(p.bounds.counts):
 		return p.placesSuffice(count, k)
 	}
-	return p.leaderFits(k)
+	return p.leaderFits(k) // the last, since it looks at the most
 }
 
 // condition returns what is known of condition c, and the column whose budgets it is about,
@@ -299,7 +302,7 @@ func (s *columnSum) set(r int, x float64) bool {
 		return true
 	}
 	s.amounts[r] = x
-	if math.IsInf(old, 1) {
+	if math.IsInf(old, 1) { // it was never in the sum
 		s.unlimited--
 		old = 0
 	}
@@ -325,6 +328,7 @@ func (p *Proof) placesSuffice(c int, k *known) bool {
 	for _, r := range rows {
 		p.setPlaces(k, int(r), p.counter.on(free, int(r)))
 	}
+	// What the lowest set has decides how many places all others have.
 	if p.bounds.skewed(c) {
 		k.apart = p.spread.taken(k.inSet, true)
 	}
@@ -360,7 +364,7 @@ func (p *Proof) setPlaces(k *known, r int, places int64) {
 func (p *Proof) leaderFits(k *known) bool {
 	l, free := &p.bounds.leading, p.overlay.Matrix()
 	rows, all := p.changesSince(k.upTo, k.kept)
-	if all {
+	if all { // one look at a row gives both numbers
 		k.places, p.gains = resized(k.places, free.Rows()), resized(p.gains, free.Rows())
 		k.sum = 0
 		for r := range free.Rows() {
@@ -382,6 +386,7 @@ func (p *Proof) leaderFits(k *known) bool {
 	}
 	k.kept, k.upTo = true, p.overlay.Matrix().Version()
 	_, short := l.shortOf(k.sum, p.gain.top())
+	// Gains apart depend on the sets, so no peak is kept of them.
 	if !short && p.spread.on {
 		_, short = l.shortOf(k.apart, p.gainApart(k))
 	}
@@ -417,7 +422,7 @@ func (p *Proof) why(c int) Infeasibility {
 		return p.bounds.shortOfPlaces(count, k.apart, k.sum, p.bestOf)
 	}
 	why, short := p.bounds.leading.shortOf(k.sum, p.gain.top())
-	if !short {
+	if !short { // then only the sets are in the way
 		why, _ = p.bounds.leading.shortOf(k.apart, p.gainApart(k))
 		why = why.apart()
 	}

@@ -102,6 +102,7 @@ func (s *spread) take(of Spread) error {
 	for _, n := range of.Running {
 		s.running = append(s.running, int64(n))
 	}
+	// The method over makes it, when a question says how many rows there are.
 	s.setOf = s.setOf[:0]
 	return nil
 }
@@ -179,7 +180,7 @@ func (s *spread) over(rows int) {
 		return
 	case s.named > rows:
 		panic("gang: rows of a domain do not ascend within the matrix")
-	case len(s.setOf) == rows && rows > 0:
+	case len(s.setOf) == rows && rows > 0: // nothing has changed since the last question
 		return
 	}
 	s.setOf = resized(s.setOf, rows)
@@ -194,6 +195,7 @@ func (s *spread) over(rows int) {
 			s.setOf[r] = int32(set)
 		}
 	}
+	// With sets of their own for the rest, no row is without a set.
 	for r, set := range s.setOf {
 		if set < 0 {
 			s.setOf[r] = int32(s.sets)
@@ -310,6 +312,7 @@ func (s *spread) taken(sums []int64, skew bool) (places int64) {
 	}
 	for set, n := range sums {
 		n = min(n, s.roomIn(set))
+		// Rows in no set are under no rule, and raise none.
 		if set < s.given {
 			n = min(n, max(highest-s.runs(set), 0))
 		}

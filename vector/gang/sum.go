@@ -22,6 +22,8 @@ func (s *exactSum) add(x float64) {
 		s.compress()
 	}
 	kept := 0
+	// Each step adds a part without rounding: high is what float64 holds of it, low the rest, which
+	// stays in the list (Dekker's fast two-sum, which wants the larger first).
 	for _, y := range s.parts[:s.n] {
 		if math.Abs(x) < math.Abs(y) {
 			x, y = y, x
@@ -33,7 +35,7 @@ func (s *exactSum) add(x float64) {
 		}
 		x = high
 	}
-	if math.IsInf(x, 0) {
+	if math.IsInf(x, 0) { // parts mean nothing any more
 		s.infinite = true
 		s.n = 0
 		return

@@ -174,7 +174,7 @@ func (t *Topology) RemoveRow(row int) (moved int) {
 			t.insertRow(d, row)
 		}
 	}
-	t.names[last] = ""
+	t.names[last] = "" // or the name would stay in memory
 	t.names = t.names[:last]
 	for l := range t.at {
 		t.at[l] = t.at[l][:last]
@@ -241,11 +241,13 @@ func (t *Topology) findRow(d int32, row int) int {
 	return at
 }
 
+// insertRow puts a row into a finest domain. Its name is set before: that orders it.
 func (t *Topology) insertRow(d int32, row int) {
 	c := &t.domains[d]
 	c.children = slices.Insert(c.children, t.findRow(d, row), int32(row))
 }
 
+// removeRow takes a row out of a finest domain, while it still has the name that it is found by.
 func (t *Topology) removeRow(d int32, row int) {
 	c, at := &t.domains[d], t.findRow(d, row)
 	c.children = slices.Delete(c.children, at, at+1)

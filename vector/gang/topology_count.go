@@ -77,6 +77,7 @@ type placing struct {
 // mostPlaces is how many places a row has that is unlimited, or has more.
 const mostPlaces = math.MaxInt32
 
+// rowCount is how many pods a row gets, or that it gets the leader.
 type rowCount struct{ row, count int32 }
 
 // countRows counts the places of every row, and of the domains of a level and of
@@ -98,6 +99,7 @@ func (s *placing) countRows(level int) {
 		plan.Copies(copies, s.free.Elements(), s.free.Stride(), lo)
 		s.addRows(copies, lo, at[lo:])
 	}
+	// A leader takes room on a row, and a tail takes none.
 	if s.hasLeader {
 		s.countWithLeader(at)
 	} else if s.tail > 0 { // rows know no slices
@@ -172,7 +174,7 @@ const leaderTile = 512
 // is small enough for the amounts that are left to stay in the cache.
 func (s *placing) countTileWithLeader(out []int32, lo int) {
 	words := s.leads.Words()[lo/kernel.Block:][:wordsFor(len(out))]
-	for i := range out {
+	for i := range out { // most rows stay so
 		out[i] = noPlace
 	}
 	if s.selected != nil {
@@ -257,6 +259,7 @@ func (s *placing) withLeaderOn(r int, copies int64) int32 {
 // ordered brings the domains down to a level into their order, the one by path. It is made
 // for each question: a Topology is only read here, so it has no place to keep it.
 func (s *placing) ordered(level int) {
+	// Children are in order, so their concatenation is.
 	for l := range level + 1 {
 		if l == 0 {
 			s.order[0] = append(s.order[0][:0], s.t.domains[0].children...)
@@ -282,6 +285,7 @@ func (s *placing) countLevel(level int) {
 // sum counts a domain from its children.
 func (s *placing) sum(d int32, level int) {
 	pods, have := int64(0), int64(0)
+	// One pass over the children adds up both, also where one is not needed.
 	for _, c := range s.t.domains[d].children {
 		have += s.have[c] // at most 2^31 rows of 2^31 places: no overflow
 		pods += s.pods[c]

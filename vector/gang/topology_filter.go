@@ -38,6 +38,7 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, reques
 	s.overlay, s.released, s.fault = o, 0, nil
 	s.done = s.count == 0 && !s.hasLeader
 	if !s.done {
+		// A victim may be anywhere, so every level is kept.
 		s.countRows(len(t.levels) - 1)
 		s.countLevel(0)
 		s.done = s.suffices()
@@ -78,6 +79,7 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 	}
 	err := checkVictim(s.free, row, amounts)
 	if err == nil {
+		// A victim that stays has a number all the same.
 		if !s.lets(row, amounts) {
 			amounts = nil
 		}
@@ -235,6 +237,7 @@ func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow 
 	if s.limited(level) {
 		return s.renewLimited(d, level, finest)
 	}
+	// What is no whole slice within the child is not there.
 	if !finest && level >= s.sliced {
 		pods = have
 	}
@@ -244,6 +247,7 @@ func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow 
 	if above {
 		s.have[d] += have
 	}
+	// Another child may be the best one for the extra now, so all are asked again.
 	if s.hasExtra {
 		oldWithExtra, oldPods = s.haveWithExtra[d], s.podsWithExtra[d]
 		if finest {

@@ -142,6 +142,7 @@ func (s *placing) take(free *vector.Matrix, rows *vector.Mask, t *Topology, requ
 	s.counter.take(s.request, mostPlaces)
 	s.choice.leastFree = request.LeastFree
 	s.pods, s.podsWithExtra = resized(s.pods, len(t.domains)), resized(s.podsWithExtra, len(t.domains))
+	// Slices of one pod need no counts of their own.
 	s.have, s.haveWithExtra = s.pods, s.podsWithExtra
 	if !s.unsliced {
 		s.apart[0], s.apart[1] = resized(s.apart[0], len(t.domains)), resized(s.apart[1], len(t.domains))
@@ -177,6 +178,7 @@ func (s *placing) takeLevels(request *TopologyRequest) error {
 	if s.spreadLevel != noLevel { // what several finer domains take together is their set's to say
 		s.level, s.last = s.spreadLevel, s.spreadLevel
 	}
+	// Slices say what has to be near, so the whole gang may be wide.
 	if len(request.Slices) > 0 {
 		s.level, s.last = 0, 0
 	}
@@ -191,7 +193,7 @@ func (s *placing) takeLevels(request *TopologyRequest) error {
 		if s.level, err = t.Level(request.Preferred); err != nil {
 			return err
 		}
-		if !s.required {
+		if !s.required { // it climbs to the top
 			s.last = 0
 		}
 	}
@@ -372,6 +374,7 @@ func (s *placing) fill(d int32, level int, pods int64, extra bool) {
 		extra = extra && (s.hasLeader || level < s.tailed) // within whole slices all are alike
 	}
 	children := s.t.domains[d].children
+	// Rows have their own lists of places, in 32 bits.
 	if level == len(s.t.levels)-1 {
 		rows := choices[int32]{ids: children, have: s.rowPods, withExtra: s.rowWithLeader}
 		s.picks[level], _ = choose(&s.choice, s.picks[level][:0], rows, pods, extra, true)

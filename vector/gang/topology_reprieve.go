@@ -16,6 +16,7 @@ type reprieve struct {
 // noted is a victim, and the next that goes from its row or -1.
 type noted struct{ row, next int32 }
 
+// start makes v know of no victim.
 func (v *reprieve) start(on bool, rows int) {
 	v.on, v.victims, v.amounts, v.kept = on, v.victims[:0], v.amounts[:0], v.kept[:0]
 	if !on {

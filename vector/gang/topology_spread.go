@@ -16,6 +16,7 @@ func (s *placing) takeSpread(of *spread) error {
 		return topologyError("a spread with a skew")
 	}
 	of.over(s.free.Rows())
+	// Rows come first, since they cost nothing later: only their places are cut.
 	if s.rowsApart() {
 		return nil
 	}
@@ -114,6 +115,8 @@ func (s *placing) limit(d int32, level int) {
 		return
 	}
 	size := s.sizeFrom(level)
+	// Room for a part of a slice is none. What is counted without the extra and with it have
+	// different rests: a smaller last slice fits where a whole one does not.
 	s.pods[d] = min(s.pods[d], whole(room, size, 0))
 	above := level < s.sliced && !s.unsliced
 	if above {

@@ -40,6 +40,7 @@ func (p *Proof) InfeasibleIn() (why Infeasibility, domain int, infeasible bool) 
 	}
 	w.begin(p)
 	w.slacken(p)
+	// Sets that were looked at and have not changed since fail as before: their bits are clear.
 	for i := range w.look {
 		for ; w.look[i] != 0; w.look[i] &= w.look[i] - 1 {
 			if d := i*kernel.Block + bits.TrailingZeros64(w.look[i]); w.holds(p, d) {
@@ -99,6 +100,7 @@ func (w *within) begin(p *Proof) {
 	clear(w.look)
 	clear(w.moved)
 	w.unknown, w.columns, w.first = resized(w.unknown, n), resized(w.columns, n), resized(w.first, n)
+	// They are counted when a question comes to them: most never are.
 	for d := range n {
 		w.first[d] = -1
 		w.forget(d)
@@ -184,6 +186,7 @@ func (w *within) slacken(p *Proof) {
 	}
 	w.seen = p.budget.changes
 	for j, needed := range p.bounds.needed {
+		// One such column is enough to look at all: each set waits at one of its own.
 		if needed > 0 && p.slack(j) > 0 {
 			for d := range w.sets.n {
 				if w.budgeted(p, d) {
@@ -198,6 +201,7 @@ func (w *within) slacken(p *Proof) {
 // find finds the set that comes closest when none holds the gang, as the progress does, and why
 // it does not.
 func (w *within) find(p *Proof) {
+	// All are compared once. Later only sets that have changed can come closer.
 	if !w.found {
 		w.found, w.closest, w.explained = true, -1, false
 		for d := range w.sets.n {
@@ -210,8 +214,15 @@ func (w *within) find(p *Proof) {
 			w.compare(p, i*kernel.Block+bits.TrailingZeros64(w.moved[i]))
 		}
 	}
-	if !w.explained {
-		w.why, w.explained = w.explain(p, w.closest), true
+	if w.explained {
+		return
+	}
+	w.explained = true
+	if d := w.closest; d >= 0 && w.budgeted(p, d) {
+		w.why = p.bounds.shortOf(int(w.columns[d]), &w.progress.surplus[d])
+		w.why.Reason = InfeasibleBudget
+	} else {
+		w.why = w.progress.why(d)
 	}
 }
 
@@ -230,16 +241,6 @@ func (w *within) compare(p *Proof, d int) {
 	}
 }
 
-// explain explains why set d does not hold the gang.
-func (w *within) explain(p *Proof, d int) Infeasibility {
-	if d >= 0 && w.budgeted(p, d) {
-		why := p.bounds.shortOf(int(w.columns[d]), &w.progress.surplus[d])
-		why.Reason = InfeasibleBudget
-		return why
-	}
-	return w.progress.why(d)
-}
-
 // released counts a victim of an owner in the sets of its row.
 func (w *within) released(p *Proof, owner, row int, amounts vector.ResourceVector) {
 	b := &p.budget
@@ -248,6 +249,7 @@ func (w *within) released(p *Proof, owner, row int, amounts vector.ResourceVecto
 		b.save(i)
 		accounts := b.row(i)
 		j, was := -1, 0.0
+		// Only then does the surplus of the set have owners in it.
 		if w.budgeted(p, int(d)) {
 			j = int(w.columns[d])
 			was = b.counts(&accounts[j])
