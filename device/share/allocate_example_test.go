@@ -28,6 +28,15 @@ func exampleNode() []share.State {
 	return node
 }
 
+// accountOfNode is the account of one node.
+func accountOfNode(devices []share.State) *share.Account {
+	account := new(share.Account)
+	if err := account.Set(0, devices); err != nil {
+		panic(err)
+	}
+	return account
+}
+
 // What pods of the examples need.
 var (
 	halfGPU = share.Requirement{
@@ -42,15 +51,12 @@ var (
 
 // A scheduler chooses devices, takes them, and gives them back when the pod ends.
 func ExampleBound_Allocate() {
-	var account share.Account
-	if err := account.Set(0, exampleNode()); err != nil {
-		panic(err)
-	}
+	account := accountOfNode(exampleNode())
 	scorer, err := share.NewScorer(share.Config{Type: share.MostAllocated})
 	if err != nil {
 		panic(err)
 	}
-	devices := scorer.Bind(&account)
+	devices := scorer.Bind(account)
 
 	first, err := devices.Allocate(0, share.AllocRequest{Requirement: halfGPU, Preferred: []int32{2}})
 	if err != nil {
@@ -87,15 +93,12 @@ func ExampleNotEnoughError() {
 	node := exampleNode()
 	node[0].Health = device.Unhealthy
 	node[1].Free[share.GPUCore] = 40
-	var account share.Account
-	if err := account.Set(0, node); err != nil {
-		panic(err)
-	}
+	account := accountOfNode(node)
 	var scorer *share.Scorer // all scores are 0
 
 	four := wholeGPU
 	four.Count = 4
-	_, err := scorer.Bind(&account).Allocate(0, share.AllocRequest{Requirement: four})
+	_, err := scorer.Bind(account).Allocate(0, share.AllocRequest{Requirement: four})
 	var refusal *share.NotEnoughError
 	if errors.As(err, &refusal) {
 		fmt.Println("got", refusal.Got, "of", refusal.Want)
@@ -114,16 +117,13 @@ func ExampleNotEnoughError() {
 func ExampleBound_AllocateJoint() {
 	node := exampleNode()
 	node[1].Free = share.Amounts{}
-	var account share.Account
-	if err := account.Set(0, node); err != nil {
-		panic(err)
-	}
+	account := accountOfNode(node)
 	var scorer *share.Scorer
 
 	two := wholeGPU
 	two.Count = 2
 	nic := share.Requirement{Kind: device.KindRDMA, PerInstance: share.Amounts{share.RDMA: 50}, Count: 1}
-	gpus, nics, err := scorer.Bind(&account).AllocateJoint(0,
+	gpus, nics, err := scorer.Bind(account).AllocateJoint(0,
 		share.AllocRequest{Requirement: two, Policy: share.PackTopology},
 		share.AllocRequest{Requirement: nic},
 		share.RequireSamePCIe)
@@ -139,10 +139,7 @@ func ExampleBound_ExplainAllocation() {
 	node[1].Free = share.Amounts{share.GPUCore: 50, share.GPUMemoryRatio: 50}
 	node[2].Free = share.Amounts{share.GPUCore: 30, share.GPUMemoryRatio: 30}
 	node[3].Health = device.Unhealthy
-	var account share.Account
-	if err := account.Set(0, node); err != nil {
-		panic(err)
-	}
+	account := accountOfNode(node)
 	scorer, err := share.NewScorer(share.Config{})
 	if err != nil {
 		panic(err)
@@ -150,7 +147,7 @@ func ExampleBound_ExplainAllocation() {
 
 	small := halfGPU
 	small.PerInstance = share.Amounts{share.GPUCore: 30, share.GPUMemoryRatio: 30}
-	e, err := scorer.Bind(&account).ExplainAllocation(0, share.AllocRequest{
+	e, err := scorer.Bind(account).ExplainAllocation(0, share.AllocRequest{
 		Requirement: small,
 		Policy:      share.LeastFragmentation,
 		Mix:         []gpu.TypicalPod{{Count: 1, Milli: 500, Pods: 1}, {Count: 1, Milli: 1000, Pods: 1}},
@@ -171,12 +168,9 @@ func ExampleBound_ExplainAllocation() {
 
 // A pod is preempted only if that helps: a copy of the account answers that.
 func ExampleAccount_CopyFrom() {
-	var account, trial share.Account
-	if err := account.Set(0, exampleNode()); err != nil {
-		panic(err)
-	}
+	account, trial := accountOfNode(exampleNode()), new(share.Account)
 	var scorer *share.Scorer
-	devices, tried := scorer.Bind(&account), scorer.Bind(&trial)
+	devices, tried := scorer.Bind(account), scorer.Bind(trial)
 	four := wholeGPU
 	four.Count = 4
 	victim, err := devices.Allocate(0, share.AllocRequest{Requirement: four})
@@ -187,7 +181,7 @@ func ExampleAccount_CopyFrom() {
 		panic(err)
 	}
 
-	trial.CopyFrom(&account)
+	trial.CopyFrom(account)
 	if err := trial.Release(0, victim); err != nil {
 		panic(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/resvec/resvec/examples/internal/golden"
 	"github.com/resvec/resvec/internal/testkit"
 )
 
@@ -89,9 +90,7 @@ func newBrowser(t *testing.T) *browser {
 func pipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(err)
 	t.Cleanup(func() { r.Close(); w.Close() })
 	return r, w
 }
@@ -311,10 +310,7 @@ func TestPageText(t *testing.T) {
 		`{{.Data}}`,
 	}
 	var objects strings.Builder
-	quoted := func(text string) string {
-		encoded := testkit.Must(json.Marshal(text))
-		return string(encoded)
-	}
+	quoted := func(text string) string { return string(testkit.Must(json.Marshal(text))) }
 	for i, name := range names {
 		fmt.Fprintf(&objects, "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {node.kubernetes.io/instance-type: %[1]s, rack: %[1]s}}\n"+
 			"status: {allocatable: {cpu: %d, memory: 8Gi, pods: 10}}\n", quoted(name), i+1)
@@ -322,7 +318,7 @@ func TestPageText(t *testing.T) {
 			"spec: {containers: [{resources: {requests: {cpu: %d}}}], nodeSelector: {a: b}}\n", quoted(name), i+3)
 	}
 	b := newBrowser(t)
-	b.open(pageOf(t, "-snapshot", write(t, objects.String()), "-topology", "rack", "-gang", "gang"))
+	b.open(pageOf(t, "-snapshot", golden.File(t, "objects.yaml", objects.String()), "-topology", "rack", "-gang", "gang"))
 	b.is("typeof window.ran", "undefined")
 	b.is(rowCount, fmt.Sprint(len(names)))
 	b.is("document.scripts.length", "2")
@@ -351,8 +347,7 @@ func TestPageSize(t *testing.T) {
 		fmt.Fprintf(&objects, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod-%05d","namespace":"team-%d"},"spec":{"containers":[{"resources":{"requests":{"cpu":"%d","memory":"%dGi","nvidia.com/gpu":"%d"}}}]}}`+"\n",
 			i, i%40, 1+i%3, 1+i%5, i%2*max(1, i%7-3))
 	}
-	name := filepath.Join(t.TempDir(), "objects.json")
-	testkit.Check(os.WriteFile(name, []byte(objects.String()), 0o644))
+	name := golden.File(t, "objects.json", objects.String())
 	start := time.Now()
 	page := pageOf(t, "-snapshot", name)
 	made := time.Since(start)
@@ -400,17 +395,11 @@ func TestPicture(t *testing.T) {
 			i, 6*gpus, 24*gpus, gpus)
 	}
 	b := newBrowser(t)
-	b.open(pageOf(t, "-snapshot", write(t, objects.String())))
+	b.open(pageOf(t, "-snapshot", golden.File(t, "objects.yaml", objects.String())))
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1000, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
 	b.eval("document.querySelector('#resource').value = 'nvidia.com/gpu'; document.querySelector('#resource').dispatchEvent(new Event('change'))")
 	b.eval("document.querySelector('#show').value = 'unplaced'; filter(); choose(300)")
 	var taken struct{ Data string }
 	b.call("Page.captureScreenshot", nil, &taken)
-	picture, err := base64.StdEncoding.DecodeString(taken.Data)
-	if err == nil {
-		err = os.WriteFile("page.png", picture, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(os.WriteFile("page.png", testkit.Must(base64.StdEncoding.DecodeString(taken.Data)), 0o644))
 }

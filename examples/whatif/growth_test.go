@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -44,17 +43,8 @@ func TestGrowth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, 16<<10, func(n int) func() {
-				var b strings.Builder
-				b.WriteString(c.before)
-				for i := 0; b.Len() < len(c.before)+n; i++ {
-					if strings.Contains(c.format, "%") {
-						fmt.Fprintf(&b, c.format, i)
-					} else {
-						b.WriteString(c.format)
-					}
-				}
-				b.WriteString(c.after)
-				return func() { _, _ = question(b.String()) }
+				text := testkit.Text(len(c.before)+n, c.before, c.format, c.after)
+				return func() { _, _ = question(text) }
 			})
 		})
 	}

@@ -6,13 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/examples/internal/golden"
 	"github.com/resvec/resvec/internal/testkit"
 )
 
@@ -27,17 +26,9 @@ func runProgram(t *testing.T, stdin string, args ...string) (status int, report,
 	return status, report, errs.String()
 }
 
-// write writes a file for the program to read.
-func write(t *testing.T, text string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "objects.yaml")
-	testkit.Check(os.WriteFile(name, []byte(text), 0o644))
-	return name
-}
-
 // The reports on the sample are the same on every CPU.
 func TestSample(t *testing.T) {
-	for golden, args := range map[string][]string{
+	for name, args := range map[string][]string{
 		"testdata/sample.txt":   {"-bindings"},
 		"testdata/added.txt":    {"-add", "gpu-1=1,mig-1=1", "-score", "MostAllocated=1", "-ties", "lowest"},
 		"testdata/racks.txt":    {"-snapshot", "testdata/racks.yaml", "-topology", "example.com/block,example.com/rack"},
@@ -50,21 +41,15 @@ func TestSample(t *testing.T) {
 			if status != 0 || stderr != "" {
 				t.Fatalf("status %d: %s", status, stderr)
 			}
-			if *update {
-				testkit.Check(os.WriteFile(golden, []byte(report), 0o644))
-			}
-			want := testkit.Must(os.ReadFile(golden))
-			if report != string(want) {
-				t.Errorf("%s: got\n%s\nwant\n%s", golden, report, want)
-			}
+			golden.Text(t, *update, name, report)
 		})
 	}
 }
 
 func TestFlags(t *testing.T) {
-	strategy := write(t, "type: RequestedToCapacityRatio\nresources: [{name: cpu}]\n"+
+	strategy := golden.File(t, "objects.yaml", "type: RequestedToCapacityRatio\nresources: [{name: cpu}]\n"+
 		"requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}")
-	balanced := write(t, "type: BalancedAllocation\nresources: [{name: cpu}]")
+	balanced := golden.File(t, "objects.yaml", "type: BalancedAllocation\nresources: [{name: cpu}]")
 	for _, c := range []struct {
 		args   []string
 		status int
@@ -77,7 +62,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"-strategy", strategy, "-score", "MostAllocated=2"}, command.Failed, "-score: got MostAllocated, and " + strategy + " is of type RequestedToCapacityRatio"},
 		{[]string{"-score", "RequestedToCapacityRatio=2"}, command.Usage, "-score: RequestedToCapacityRatio needs a shape: give it with -strategy"},
 		{[]string{"-strategy", balanced}, command.Failed, "BalancedAllocation is no strategy of NodeResourcesFit"},
-		{[]string{"-pending", write(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}")}, 0, "of a sample cluster"},
+		{[]string{"-pending", golden.File(t, "objects.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}")}, 0, "of a sample cluster"},
 		{[]string{"-topology", "rack", "-required", "block"}, command.Usage, `no level "block" in -topology rack`},
 		{[]string{"-topology", "rack,rack"}, command.Usage, `-topology: gang: topology: level "rack" is named twice`},
 		{[]string{"-topology", "block,rack", "-required", "block", "-preferred", "rack"}, 0, "nodes as they are, required block, preferred rack\n"},
@@ -133,7 +118,7 @@ func TestManyBarePods(t *testing.T) {
 			fmt.Fprintf(&pods, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p-%02d-%02d}\nspec: {containers: [{resources: {requests: {cpu: %dm}}}]}\n", i, k, 100+i)
 		}
 	}
-	files := []string{"-nodes", write(t, node), "-pods", write(t, pods.String())}
+	files := []string{"-nodes", golden.File(t, "objects.yaml", node), "-pods", golden.File(t, "objects.yaml", pods.String())}
 	_, report, stderr := runProgram(t, "", files...)
 	for _, want := range []string{
 		"\nPod default/p-00-00 and 49 like it  50    40      a: 40\n",
@@ -166,11 +151,11 @@ func TestWaysToRead(t *testing.T) {
 		stdin string
 		args  []string
 	}{
-		{"", []string{"-nodes", write(t, nodes), "-pods", write(t, running+"---\n# nothing\n---\n"+pending)}},
-		{"", []string{"-nodes", write(t, nodes), "-pods", write(t, running), "-pending", write(t, "---\n"+pending)}},
-		{pending, []string{"-nodes", write(t, nodes), "-pods", write(t, running), "-pending", "-"}},
+		{"", []string{"-nodes", golden.File(t, "objects.yaml", nodes), "-pods", golden.File(t, "objects.yaml", running+"---\n# nothing\n---\n"+pending)}},
+		{"", []string{"-nodes", golden.File(t, "objects.yaml", nodes), "-pods", golden.File(t, "objects.yaml", running), "-pending", golden.File(t, "objects.yaml", "---\n"+pending)}},
+		{pending, []string{"-nodes", golden.File(t, "objects.yaml", nodes), "-pods", golden.File(t, "objects.yaml", running), "-pending", "-"}},
 		{nodes + "\n" + `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"early"},"spec":{"nodeName":"a","containers":[{"name":"c","resources":{"requests":{"cpu":3}}}]}}`,
-			[]string{"-snapshot", "-", "-pending", write(t, pending)}},
+			[]string{"-snapshot", "-", "-pending", golden.File(t, "objects.yaml", pending)}},
 	} {
 		status, report, stderr := runProgram(t, c.stdin, c.args...)
 		if status != 0 || !strings.Contains(report, "Pod default/late\n  1 pod requesting cpu 2\n    0/1 nodes are available: 1 Insufficient cpu.\n") {
