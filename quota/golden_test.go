@@ -1322,6 +1322,78 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string) {
 	return orphans
 }
 
+// More copies, and more on one card, than limits admit in these worlds.
+const (
+	goldCopies = 160
+	goldGang   = 25
+)
+
+// jobCopies counts how many new jobs like this one would be reserved (7, WhatFits).
+func (g *golden) jobCopies(r *goldRequest) (Fits, error) {
+	if j := g.jobs[r.id]; j != nil && j.queue != r.queue {
+		return Fits{}, ErrConflict
+	}
+	rooms := g.fitRooms(r, func(dim string) Headroom {
+		return goldWithin(r.amount(dim), g.floorRoom(r.queue, dim, 0), g.counted(r.queue, dim, 0))
+	})
+	tried := g.clone()
+	return goldFits(rooms, goldCopies, func(id string) Answer {
+		own := *r
+		own.id = id
+		a, _ := tried.reserve(&own, false)
+		return a
+	}), nil
+}
+
+// taskCopies counts how many new tasks like this one would be charged, each after the other or, if
+// they must be on one card, as a gang (7, WhatFits). Copies have no node.
+func (g *golden) taskCopies(r *goldRequest) (Fits, error) {
+	j := g.jobs[r.job]
+	if j != nil && j.queue != r.queue {
+		return Fits{}, ErrConflict
+	}
+	rooms := g.fitRooms(r, func(dim string) Headroom {
+		held := j.sum(dim).held
+		return goldWithin(r.amount(dim), g.chargeRoom(r.queue, dim, held), g.counted(r.queue, dim, held))
+	})
+	var gang []*goldRequest
+	together := len(g.together([]*goldRequest{r, r})) == 1
+	tried, most := g.clone(), int64(goldCopies)
+	if together {
+		most = goldGang
+	}
+	return goldFits(rooms, most, func(id string) (a Answer) {
+		own := *r
+		own.id, own.node = id, ""
+		if !together {
+			a, _ = tried.commit(&own, nil, "")
+			return a
+		}
+		gang = append(gang, &own)
+		a, _ = g.clone().commitAll(gang)
+		a.Task = ""
+		return a
+	}), nil
+}
+
+// fitRooms are the rooms for cpu and memory, nil if the queue takes nothing.
+func (g *golden) fitRooms(r *goldRequest, room func(dim string) Headroom) []Headroom {
+	if !g.admits(&Answer{}, r.queue) {
+		return nil
+	}
+	return []Headroom{room("cpu"), room("memory")}
+}
+
+// goldFits admits copies until one is refused.
+func goldFits(rooms []Headroom, most int64, admit func(id string) Answer) Fits {
+	for n := range most {
+		if a := admit(fmt.Sprint("copy", n)); !a.OK {
+			return Fits{Amount(n), rooms, a}
+		}
+	}
+	return Fits{Unlimited, rooms, Answer{OK: true}}
+}
+
 // state is everything that was recorded as text, to be compared.
 func (g *golden) state() string {
 	b := fmt.Appendln(nil, g.seq)
