@@ -1,8 +1,7 @@
 package scoring_test
 
 import (
-	"math"
-
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 )
 
@@ -15,33 +14,19 @@ type fitModel struct {
 }
 
 func (g *fitModel) score(request, used, allocatable strategyVec) float64 {
-	sum, weights := 0.0, 0.0
+	var list []testkit.Load
 	for i := range request {
-		rule, ok := g.rules[i]
-		if !ok || request[i] <= 0 || rule.Weight == 0 {
-			continue
+		if rule, ok := g.rules[i]; ok && request[i] > 0 && rule.Weight != 0 {
+			list = append(list, testkit.Load{
+				Used: strategyAmount(used, i), Request: request[i], Capacity: strategyAmount(allocatable, i),
+				Weight: float64(rule.Weight), Least: rule.Type == scoring.LeastAllocated,
+			})
 		}
-		u, a, w := strategyAmount(used, i), strategyAmount(allocatable, i), float64(rule.Weight)
-		weights += w
-		if a == 0 {
-			continue
-		}
-		x := u + request[i]
-		if !(u >= 0) || !(x <= a) || math.IsInf(a, 0) {
-			return 0
-		}
-		measured := x
-		if rule.Type == scoring.LeastAllocated {
-			measured = a - x
-		}
-		product := measured * w
-		sum += product / a
 	}
-	if weights == 0 || g.weight == 0 { // off, whatever an overflow has made of the sum
+	if g.weight == 0 { // off, whatever an overflow has made of the sum
 		return 0
 	}
-	share := sum / weights
-	return share * (100 * g.weight)
+	return testkit.FitShare(list) * (100 * g.weight)
 }
 
 // sraModel is an avoidance of scarce resources.

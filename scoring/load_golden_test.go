@@ -2,93 +2,48 @@ package scoring_test
 
 import (
 	"math"
+	"slices"
 
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 )
 
 // The golden models of Load, DRF, NormalizeScores and Combination, for one row
 // or one batch, with weights and amounts by index: slow, and as in the books.
 
+// loadsOf returns one row, with what has no weight left out.
+func loadsOf(weights, request, used, capacity []float64, counts func(i int) bool) (list []testkit.Load) {
+	for i, w := range weights {
+		if w > 0 && counts(i) {
+			list = append(list, testkit.Load{Used: used[i], Request: request[i], Capacity: capacity[i], Weight: w})
+		}
+	}
+	return list
+}
+
 // goldenLoad is the score of Load.
 func goldenLoad(cfg scoring.LoadConfig, weights, request, used, allocatable []float64) float64 {
-	var quotients, counted []float64
-	for i, w := range weights {
-		c := allocatable[i]
-		if cfg.Capacity != nil {
-			c = cfg.Capacity.Get(i)
-		}
-		if w > 0 && c > 0 && (request[i] > 0 || !cfg.OnlyRequested) {
-			quotients = append(quotients, (used[i]+request[i])/c*w)
-			counted = append(counted, w)
-		}
+	if cfg.Capacity != nil {
+		allocatable = make([]float64, len(weights))
+		copy(allocatable, cfg.Capacity)
 	}
-	sum, weight, greatest := 0.0, 0.0, 0.0
-	for k, q := range quotients {
-		if math.IsNaN(q) {
-			return 0
-		}
-		sum += q
-		weight += counted[k]
-		if q > greatest {
-			greatest = q
-		}
-	}
-	load, mean := sum, sum/weight
-	if cfg.Metric == scoring.DominantResource {
-		load, mean = greatest, greatest
-	}
-	if len(quotients) == 0 || math.IsNaN(load) {
-		return 0
-	}
-	var points float64
-	switch cfg.Direction {
-	case scoring.Raw:
-		return load
-	case scoring.Pack:
-		points = 100 * mean
-	case scoring.Spread, "":
-		points = 100 * (1 - mean)
-	}
-	switch {
-	case math.IsNaN(points) || points <= 0:
-		return 0
-	case points >= 100:
-		return 100
-	}
-	return points
+	form := map[scoring.ScoringType]kernel.LoadForm{scoring.Raw: kernel.LoadRaw, scoring.Pack: kernel.LoadPack, scoring.Spread: kernel.LoadSpread, "": kernel.LoadSpread}[cfg.Direction]
+	list := loadsOf(weights, request, used, allocatable, func(i int) bool { return request[i] > 0 || !cfg.OnlyRequested })
+	return testkit.LoadScore(list, cfg.Metric == scoring.DominantResource, form)
 }
 
 // goldenDRF is the share of DRF.
 func goldenDRF(cfg scoring.DRFConfig, weights, request, used, entitlement []float64) float64 {
-	share := 0.0
-	for i, w := range weights {
-		if w <= 0 {
-			continue
+	entitlement = slices.Clone(entitlement)
+	list := loadsOf(weights, request, used, entitlement, func(i int) bool {
+		if cfg.Unlimited == nil || entitlement[i] != *cfg.Unlimited {
+			return true
 		}
-		v, c := used[i]+request[i], entitlement[i]
-		if cfg.Unlimited != nil && c == *cfg.Unlimited {
-			if cfg.Fallback == nil {
-				continue
-			}
-			c = cfg.Fallback.Get(i)
-		}
-		var q float64
-		switch {
-		case c < 0, c == 0 && cfg.ZeroFactor == 0:
-			continue
-		case c == 0:
-			q = v * cfg.ZeroFactor * w
-		default:
-			q = v / c * w
-		}
-		if math.IsNaN(q) {
-			return math.Inf(1)
-		}
-		if q > share {
-			share = q
-		}
-	}
-	return share
+		entitlement[i] = cfg.Fallback.Get(i)
+		return cfg.Fallback != nil
+	})
+	return testkit.DominantShare(list, cfg.ZeroFactor)
 }
 
 // goldenNormalized returns the selected scores normalized, the others as they are.

@@ -244,42 +244,19 @@ func goldenScore(cfg share.Config, fill bool, request, total, free func(share.Re
 		}
 		return x
 	}
-	sum, weights := new(big.Int), new(big.Int)
+	var list []testkit.Device
 	for _, spec := range cfg.Resources {
 		r := resourceOf(spec.Name)
-		req, all, left, hundred := request(r), total(r), free(r), big.NewInt(100)
+		d := testkit.Device{Request: request(r), Total: total(r), Free: free(r), Weight: big.NewInt(spec.Weight)}
 		switch r {
 		case share.GPUMemoryRatio:
-			req = filled(share.GPUMemoryRatio, share.GPUMemory)
+			d.Request = filled(r, share.GPUMemory)
 		case share.GPUMemory:
-			req = filled(share.GPUMemory, share.GPUMemoryRatio)
+			d.Request = filled(r, share.GPUMemoryRatio)
 		}
-		if all.Sign() <= 0 {
-			continue
-		}
-		used := new(big.Int).Sub(all, left)
-		if used.Add(used, req); all.Cmp(left) < 0 {
-			used = all
-		}
-		part := used
-		switch most := cfg.Type == share.MostAllocated; {
-		case most && used.Cmp(all) > 0:
-			part = all
-		case !most && used.Cmp(all) > 0:
-			part = new(big.Int)
-		case !most:
-			part = new(big.Int).Sub(all, used)
-		}
-		s := new(big.Int).Mul(part, hundred)
-		s.Div(s, all)
-		weight := big.NewInt(spec.Weight)
-		sum.Add(sum, s.Mul(s, weight))
-		weights.Add(weights, weight)
+		list = append(list, d)
 	}
-	if weights.Sign() == 0 {
-		return 0
-	}
-	return sum.Div(sum, weights).Int64()
+	return testkit.DeviceScore(list, cfg.Type == share.MostAllocated)
 }
 
 // resourceOf returns the resource of a name.

@@ -77,37 +77,19 @@ func fillDevice(r *rand.Rand, e *kernel.DeviceEntry) {
 // score is the golden model of a score, in integers of any size.
 func (c *deviceCase) score(most bool, row int) int64 {
 	whole := func(x float64) *big.Int { n, _ := big.NewFloat(x).Int(nil); return n }
-	sum, weights := new(big.Int), new(big.Int)
+	var list []testkit.Device
 	for _, e := range c.entries {
-		total, free, request := whole(e.Total[row]), whole(e.Free[row]), whole(e.Request)
-		if total.Sign() <= 0 {
-			continue
-		}
+		r := testkit.Device{Request: whole(e.Request), Total: whole(e.Total[row]), Free: whole(e.Free[row]), Weight: whole(e.Weight)}
 		if e.Other != nil {
 			if other := whole(e.Other[row]); other.Sign() > 0 {
-				request.Quo(request.Mul(request, total), other)
+				r.Request.Quo(r.Request.Mul(r.Request, r.Total), other)
 			} else {
-				request.SetInt64(0)
+				r.Request.SetInt64(0)
 			}
 		}
-		used := new(big.Int).Set(total)
-		if free.Cmp(total) <= 0 {
-			used.Add(used.Sub(total, free), request)
-		}
-		if used.Cmp(total) > 0 {
-			used = total
-		}
-		if !most {
-			used = new(big.Int).Sub(total, used)
-		}
-		score := new(big.Int).Mul(used, big.NewInt(100))
-		sum.Add(sum, score.Mul(score.Quo(score, total), whole(e.Weight)))
-		weights.Add(weights, whole(e.Weight))
+		list = append(list, r)
 	}
-	if weights.Sign() == 0 {
-		return 0
-	}
-	return sum.Quo(sum, weights).Int64()
+	return testkit.DeviceScore(list, most)
 }
 
 // check compares both formulas with the golden model in the selected rows; the

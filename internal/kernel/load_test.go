@@ -37,96 +37,27 @@ func (a *loads) list(rows int) []kernel.LoadDim {
 
 func (a *loads) selected(row int) bool { return a.rows == nil || a.rows[row/64]>>(row%64)&1 == 1 }
 
-// quotients returns the weighted quotients that count, and the sum of their
-// weights.
-func (a *loads) quotients(row int, fixed bool) (quotients []float64, weight float64) {
+// resources returns a row for the golden models, with its own capacities or fixed ones.
+func (a *loads) resources(row int, fixed bool) (list []testkit.Load) {
 	for c, d := range a.dims {
-		capacity := a.allocatable[c*a.stride+row]
+		r := testkit.Load{Used: a.used[c*a.stride+row], Request: d.Request, Capacity: a.allocatable[c*a.stride+row], Weight: d.Weight}
 		if fixed {
-			capacity = d.Capacity
+			r.Capacity = d.Capacity
 		}
-		if capacity > 0 {
-			quotients = append(quotients, (a.used[c*a.stride+row]+d.Request)/capacity*d.Weight)
-			weight += d.Weight
-		}
+		list = append(list, r)
 	}
-	return quotients, weight
-}
-
-// sum is the golden model of LoadSum.
-func (a *loads) sum(row int, fixed bool) float64 {
-	quotients, weight := a.quotients(row, fixed)
-	sum := 0.0
-	for _, q := range quotients {
-		sum += q
-	}
-	switch {
-	case sum != sum || len(quotients) == 0:
-		return 0
-	case a.form == kernel.LoadRaw:
-		return sum
-	}
-	return a.percentage(sum / weight)
-}
-
-// greatest is the golden model of LoadGreatest.
-func (a *loads) greatest(row int, fixed bool) float64 {
-	quotients, _ := a.quotients(row, fixed)
-	greatest := 0.0
-	for _, q := range quotients {
-		if q != q {
-			return 0
-		}
-		if q > greatest {
-			greatest = q
-		}
-	}
-	switch {
-	case len(quotients) == 0:
-		return 0
-	case a.form == kernel.LoadRaw:
-		return greatest
-	}
-	return a.percentage(greatest)
-}
-
-// percentage is the points for a mean.
-func (a *loads) percentage(mean float64) float64 {
-	points := 100 * mean
-	if a.form == kernel.LoadSpread {
-		points = 100 * (1 - mean)
-	}
-	switch {
-	case math.IsNaN(points) || points <= 0:
-		return 0
-	case points > 100:
-		return 100
-	}
-	return points
+	return list
 }
 
 // share is the golden model of Share.
 func (a *loads) share(row int) float64 {
-	share := 0.0
-	for c, d := range a.dims {
-		v, capacity := a.used[c*a.stride+row]+d.Request, a.allocatable[c*a.stride+row]
-		if capacity == a.rule.Unlimited {
-			capacity = d.Capacity
-		}
-		q := v / capacity
-		if capacity == 0 {
-			q = v * a.rule.ZeroFactor
-		}
-		q *= d.Weight
-		switch {
-		case capacity < 0 || capacity == 0 && a.rule.ZeroFactor == 0:
-		case q != q:
-			return math.Inf(1)
-		case q > share:
-			share = q
+	list := a.resources(row, false)
+	for c := range list {
+		if list[c].Capacity == a.rule.Unlimited {
+			list[c].Capacity = a.dims[c].Capacity
 		}
 	}
-	return share
+	return testkit.DominantShare(list, a.rule.ZeroFactor)
 }
 
 // loadKernel is a kernel with its golden model for one row.
@@ -142,33 +73,33 @@ var loadKernels = []loadKernel{
 		func(dst []float64, a *loads) {
 			kernel.Load(dst, a.list(len(dst)), kernel.LoadRule{Form: a.form}, a.rows)
 		},
-		func(a *loads, row int) float64 { return a.sum(row, false) },
+		func(a *loads, row int) float64 { return testkit.LoadScore(a.resources(row, false), false, a.form) },
 	},
 	{
 		"LoadSumFixed",
 		func(dst []float64, a *loads) {
 			kernel.Load(dst, a.list(len(dst)), kernel.LoadRule{Fixed: true, Form: a.form}, a.rows)
 		},
-		func(a *loads, row int) float64 { return a.sum(row, true) },
+		func(a *loads, row int) float64 { return testkit.LoadScore(a.resources(row, true), false, a.form) },
 	},
 	{
 		"LoadGreatest",
 		func(dst []float64, a *loads) {
 			kernel.Load(dst, a.list(len(dst)), kernel.LoadRule{Greatest: true, Form: a.form}, a.rows)
 		},
-		func(a *loads, row int) float64 { return a.greatest(row, false) },
+		func(a *loads, row int) float64 { return testkit.LoadScore(a.resources(row, false), true, a.form) },
 	},
 	{
 		"LoadGreatestFixed",
 		func(dst []float64, a *loads) {
 			kernel.Load(dst, a.list(len(dst)), kernel.LoadRule{Greatest: true, Fixed: true, Form: a.form}, a.rows)
 		},
-		func(a *loads, row int) float64 { return a.greatest(row, true) },
+		func(a *loads, row int) float64 { return testkit.LoadScore(a.resources(row, true), true, a.form) },
 	},
 	{
 		"Share",
 		func(dst []float64, a *loads) { kernel.Share(dst, a.list(len(dst)), a.rule, a.rows) },
-		func(a *loads, row int) float64 { return a.share(row) },
+		(*loads).share,
 	},
 	{
 		"Combine",

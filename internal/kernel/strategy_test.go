@@ -60,26 +60,14 @@ const testPoints = 1000
 
 // fit is the golden model of StrategyFit.
 func (s *strategy) fit(row int) float64 {
-	sum, weights := 0.0, 0.0
+	var list []testkit.Load
 	for c := range s.cols {
-		u, a, w := s.used[c*s.stride+row], s.allocatable[c*s.stride+row], s.numbers[c]
-		weights += w
-		if a == 0 {
-			continue
-		}
-		x := u + s.request(c)
-		if !(u >= 0) || !(x <= a) || math.IsInf(a, 0) {
-			return 0
-		}
-		left := x
-		if s.least[c] {
-			left = a - x
-		}
-		product := left * w
-		sum += product / a
+		list = append(list, testkit.Load{
+			Used: s.used[c*s.stride+row], Request: s.request(c), Capacity: s.allocatable[c*s.stride+row],
+			Weight: s.numbers[c], Least: s.least[c],
+		})
 	}
-	share := sum / weights
-	return share * testPoints
+	return testkit.FitShare(list) * testPoints
 }
 
 // scarce is the golden model of ScarceBase.
