@@ -94,11 +94,13 @@ type division struct {
 	weight  []int64
 	got     []int64
 	promise []int64 // what each gets before anything is poured
-	levels  []level // what each was poured by, if it was
 
 	items  []item
 	events []event
 	parts  []part
+
+	isTraced bool
+	levels   []level // what each was poured by, if it was; where traced
 }
 
 // item is a child that takes part in pouring: it gets w times the level, but at least lo
@@ -106,7 +108,6 @@ type division struct {
 type item struct {
 	w, lo, hi int64
 	child     int32 // in the list by priority
-	rank      int32
 }
 
 // level is what a child was poured by: a level num/den and a weight.
@@ -118,10 +119,9 @@ func (t *Tree) divide(row int32, children []int32, j int) (over int64) {
 	d, s, n := &t.work, &t.shape, len(children)
 	at, amount := int(s.first[row])*t.cols+j*n, t.used(row, share)[j]
 	d.can, d.right, d.weight = s.cans[at:][:n], s.rights[at:][:n], s.weights[at:][:n]
-	d.got, d.promise, d.levels = resized(d.got, n), resized(d.promise, n), resized(d.levels, n)
-	clear(d.levels)
+	d.got, d.promise = resized(d.got, n), resized(d.promise, n)
 	if t.options.ByWeight {
-		return t.divideByWeight(children, amount)
+		return t.divideByWeight(amount)
 	}
 	return t.divideAbove(children, s.priorities[s.first[row]:][:n], j, amount)
 }
@@ -162,7 +162,7 @@ func (t *Tree) divideAbove(children []int32, priorities []int64, j int, amount i
 			if over > 0 {
 				w, most = promise[i], promise[i] // cut in proportion to the promise
 			}
-			items[n] = item{w: w, hi: most, child: int32(i), rank: t.shape.rank[children[i]]}
+			items[n] = item{w: w, hi: most, child: int32(i)}
 			if w > 0 && most > 0 { // else the next takes its place
 				n++
 			}
@@ -180,7 +180,7 @@ func (t *Tree) divideAbove(children []int32, priorities []int64, j int, amount i
 // weight, but nobody gets less than its guarantee, or more than it wants and may have. The
 // level rises from 0, and a queue with a guarantee begins to rise when its weight has earned
 // that. Priorities don't matter here.
-func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
+func (t *Tree) divideByWeight(amount int64) (over int64) {
 	d, sum := &t.work, int64(0)
 	copy(d.got, d.right)
 	for _, g := range d.right {
@@ -189,7 +189,7 @@ func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 	if sum >= amount {
 		return sum - amount
 	}
-	d.items = resized(d.items, len(children))
+	d.items = resized(d.items, len(d.right))
 	items, left := d.items[:0], amount
 	for i, g := range d.right {
 		// What others are guaranteed is not to be had. Who can't rise has its guarantee already,
@@ -200,7 +200,7 @@ func (t *Tree) divideByWeight(children []int32, amount int64) (over int64) {
 			continue
 		}
 		d.got[i] = 0
-		items = append(items, item{d.weight[i], g, most, int32(i), t.shape.rank[children[i]]})
+		items = append(items, item{d.weight[i], g, most, int32(i)})
 	}
 	d.pour(items, left)
 	return 0

@@ -113,7 +113,11 @@ func (t *Tree) Explain(row, column int) Bound {
 	}
 	parent := t.rows[i].parent
 	children := t.shape.levelsOf(parent)
+	t.work.isTraced = true
+	t.work.levels = resized(t.work.levels, len(children))
+	clear(t.work.levels)
 	over := t.divide(parent, children, column)
+	t.work.isTraced = false
 	// Nothing was left for this queue if one of higher priority got more than its promise, even
 	// one unit: a level is poured until its queues are full, before the next gets any.
 	place, higher := 0, false

@@ -141,7 +141,9 @@ func (t *Tree) measureOf(row int32, has, more []int64, sign int64) (most Ratio) 
 		if more != nil {
 			a += sign * more[j]
 		}
-		most = most.or(t.part(row, j, a))
+		if a > 0 { // else it adds nothing, and costs a comparison
+			most = most.or(t.part(row, j, a))
+		}
 	}
 	if t.options.Rules == Volcano && t.deservesNothing(row) {
 		return Ratio{num: 1, den: 1}

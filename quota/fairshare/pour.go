@@ -14,8 +14,7 @@ type event struct {
 // part is what is left of an item's amount below the unit, in units of 1/den.
 type part struct {
 	rest  uint64
-	child int32
-	rank  int32
+	child int32 // those that are poured together are in the order of ranks
 }
 
 // fill adds to d.got what each item gets of an amount, which lies between the sums of lo and of
@@ -127,13 +126,15 @@ func (d *division) round(items []item, amount int64, num, den uint64) {
 			if q, rest := bits.Div64(hi, lo, den); q < uint64(x.hi) {
 				got = max(int64(q), x.lo)
 				if rest > 0 && int64(q) >= x.lo {
-					parts = append(parts, part{rest, x.child, x.rank})
+					parts = append(parts, part{rest, x.child})
 				}
 			}
 		}
 		amount -= got
 		d.got[x.child] += got
-		d.levels[x.child] = level{num, den, uint64(x.w)}
+		if d.isTraced {
+			d.levels[x.child] = level{num, den, uint64(x.w)}
+		}
 	}
 	for _, p := range greatest(parts, int(amount)) {
 		d.got[p.child]++
@@ -142,7 +143,7 @@ func (d *division) round(items []item, amount int64, num, den uint64) {
 
 // before reports whether p gets an odd unit before q.
 func (p part) before(q part) bool {
-	return p.rest > q.rest || p.rest == q.rest && p.rank < q.rank
+	return p.rest > q.rest || p.rest == q.rest && p.child < q.child
 }
 
 // greatest moves the n parts that get a unit to the front, in any order, and returns them. It

@@ -674,9 +674,11 @@ func (t *Tree) tidy() {
 		s.rank[row] = int32(i)
 	}
 	deal(s.children, s.place)
-	slices.SortFunc(rows, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(t.rows[b].priority, t.rows[a].priority), cmp.Compare(s.rank[a], s.rank[b]))
-	})
+	if !t.options.ByWeight { // else priorities don't matter
+		slices.SortFunc(rows, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(t.rows[b].priority, t.rows[a].priority), cmp.Compare(s.rank[a], s.rank[b]))
+		})
+	}
 	deal(s.levels, s.level)
 
 	s.order, s.parents = append(s.order[:0], 0), s.parents[:0]
