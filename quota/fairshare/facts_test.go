@@ -126,6 +126,9 @@ func TestBadInput(t *testing.T) {
 		{"more unpreemptible", func(tree *Tree) error { return tree.SetUsage(2, Usage{Unpreemptible: second(2)}) }, []string{"queue leaf", "unpreemptible", "gpu", "2"}},
 		{"sum of wanted", func(tree *Tree) error { return tree.SetUsage(2, Usage{Wanted: second(1<<53 - 3)}) }, []string{"wanted", "gpu", "9007199254740994"}},
 		{"sum assumed", func(tree *Tree) error { return tree.Assume(2, Job{Request: second(1<<53 - 1)}) }, []string{"wanted", "gpu"}},
+		{"sum of the second column", func(tree *Tree) error {
+			return tree.Assume(2, Job{Request: vector.ResourceVector{3, 1<<53 - 1}})
+		}, []string{"wanted", "gpu"}},
 		{"sum waiting", func(tree *Tree) error { _, err := tree.Wait(2, Job{Request: second(1<<53 - 1)}); return err }, []string{"wanted", "gpu"}},
 		{"forget too much", func(tree *Tree) error { return tree.Forget(3, Job{Request: second(6)}) }, []string{"queue full", "request", "gpu", "6"}},
 		{"request", func(tree *Tree) error { return tree.Assume(3, Job{Request: second(math.NaN())}) }, []string{"queue full", "request", "gpu", "NaN"}},
@@ -263,25 +266,48 @@ func TestTrialsOfJobs(t *testing.T) {
 
 func TestPanics(t *testing.T) {
 	tree := flat(t, 10, Options{}, queueOf{"a", 0, inf, 1, 5, 0})
-	mark := tree.Mark()
+	one := Job{Request: vector.ResourceVector{1}}
+	old := tree.Mark()
 	tree.Commit()
-	for name, f := range map[string]func(){
-		"row":        func() { tree.Name(9) },
-		"vector":     func() { tree.SetTotal(vector.ResourceVector{1, 2}) },
-		"mark":       func() { tree.Rollback(mark) },
-		"job":        func() { tree.Admit(3) },
-		"claim":      func() { NewClaim(tree).May(Victim{Queue: 1}) },
-		"time":       func() { tree.Decay(1, 0) },
-		"the schema": func() { NewTree(tree.schema, 2, Options{}) },
+	outer := tree.Mark()
+	testkit.Check(tree.Assume(1, one))
+	inner := tree.Mark()
+	tree.Rollback(outer)
+	testkit.Check(tree.Assume(1, one))
+	testkit.Check(tree.Assume(1, one))
+	const mark = "fairshare: mark is no longer in the tree's history"
+	for _, test := range []struct {
+		want string
+		call func()
+	}{
+		{panicRow, func() { tree.Name(9) }},
+		{panicVector, func() { tree.SetTotal(vector.ResourceVector{1, 2}) }},
+		{panicColumn, func() { tree.Explain(0, -1) }},
+		{panicColumn, func() { tree.Explain(0, 1) }},
+		{panicJob, func() { tree.Admit(3) }},
+		{mark, func() { tree.Rollback(Mark{}) }},
+		{mark, func() { tree.Rollback(old) }},
+		{mark, func() { tree.Rollback(inner) }},
+		{"fairshare: claim that has not begun", func() { NewClaim(tree).May(Victim{Queue: 1}) }},
+		{"fairshare: time that cannot pass", func() { tree.Decay(1, 0) }},
+		{"fairshare: schema of another width", func() { NewTree(tree.schema, 2, Options{}) }},
 	} {
-		func() {
-			defer func() {
-				if text, _ := recover().(string); !strings.HasPrefix(text, "fairshare: ") {
-					t.Errorf("%s: panic %q", name, text)
-				}
-			}()
-			f()
-		}()
+		if got := testkit.Recovered(test.call); got != test.want {
+			t.Errorf("panic %v, want %s", got, test.want)
+		}
+	}
+}
+
+// Who tries something for ever, and takes it back, needs no more memory.
+func TestTrialsForEver(t *testing.T) {
+	tree := flat(t, 10, Options{}, queueOf{"a", 0, inf, 1, 5, 0})
+	for range 100 {
+		mark := tree.Mark()
+		testkit.Check(tree.Assume(1, Job{Request: vector.ResourceVector{1}}))
+		tree.Rollback(mark)
+	}
+	if n := len(tree.journal.changes); n != 1 {
+		t.Errorf("%d changes are left", n)
 	}
 }
 
@@ -458,14 +484,9 @@ func TestClaims(t *testing.T) {
 	} {
 		begin()
 		testkit.Check(tree.Assume(c, Job{Request: v(1)}))
-		func() {
-			defer func() {
-				if r := recover(); r != "fairshare: tree has changed while a claim was open" {
-					t.Errorf("%s: %v", name, r)
-				}
-			}()
-			call()
-		}()
+		if got := testkit.Recovered(call); got != "fairshare: tree has changed while a claim was open" {
+			t.Errorf("%s: %v", name, got)
+		}
 		testkit.Check(tree.Forget(c, Job{Request: v(1)}))
 	}
 }
@@ -510,20 +531,6 @@ func TestCycleOfOccupied(t *testing.T) {
 		if changed || !errors.Is(err, ErrStructure) || err.Error() != want {
 			t.Errorf("queue %s below %s: %v, want %s", q[0], q[1], err, want)
 		}
-	}
-}
-
-func TestExplainNoColumn(t *testing.T) {
-	tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{}))
-	for _, column := range []int{-1, 1} {
-		func() {
-			defer func() {
-				if got := recover(); got != panicColumn {
-					t.Errorf("column %d: %v, want %v", column, got, panicColumn)
-				}
-			}()
-			tree.Explain(0, column)
-		}()
 	}
 }
 

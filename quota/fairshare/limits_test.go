@@ -267,14 +267,9 @@ func TestLimitsOfWhatIsKept(t *testing.T) {
 	if got := claim.TakeAll(nil, list, false); len(got) != 2 {
 		t.Errorf("taken %v", got)
 	}
-	func() {
-		defer func() {
-			if r := recover(); r != "fairshare: limits after a victim was taken" {
-				t.Error(r)
-			}
-		}()
-		claim.Limits(&limits, nil, list)
-	}()
+	if got := testkit.Recovered(func() { claim.Limits(&limits, nil, list) }); got != "fairshare: limits after a victim was taken" {
+		t.Error(got)
+	}
 	// 4 leave b above its quota of 4, 5 may cross it, and x and y keep 2 each.
 	if got := limits.At(1, 0); got != 4+5+2+2 {
 		t.Errorf("limit %v", got)
