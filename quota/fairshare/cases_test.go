@@ -329,6 +329,7 @@ func stateOf(tree *Tree) state {
 	return state{slices.Clone(tree.amounts), slices.Clone(tree.history)}
 }
 
+// is reports whether the tree is in this state. It may have more rows, which are free.
 func (s state) is(tree *Tree) bool {
-	return slices.Equal(s.usage, tree.amounts) && slices.Equal(s.history, tree.history)
+	return slices.Equal(s.usage, tree.amounts[:len(s.usage)]) && slices.Equal(s.history, tree.history[:len(s.history)])
 }

@@ -328,14 +328,11 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 	if known && t.rows[i] == is && slices.Equal(t.parsed, t.terms(i)) {
 		return int(i), false, nil
 	}
-	if err := t.checkSums(name, i, known, parent); err != nil {
-		return 0, false, err
-	}
 	if !known {
 		i = t.add(name)
 	}
 	// What the queue has counts anew, below another parent or within another limit. Only with
-	// the new terms it shows whether the sums above stay below 2^53. So the queue is taken out of
+	// the new terms it shows whether the sums stay below 2^53. So the queue is taken out of
 	// all sums, gets its terms, and is counted again; and all that once more with the terms of
 	// before, if the new ones make a sum too large.
 	before, terms := t.rows[i], t.terms(i)
@@ -349,6 +346,10 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 	}
 	if err := exchange(is); err != nil {
 		exchange(before)
+		if !known {
+			t.remove(i)
+			t.came--
+		}
 		return 0, false, err
 	}
 	t.left(before.parent)
@@ -397,7 +398,7 @@ func (t *Tree) isOccupied(row int32) bool {
 	return len(t.line.leaves[row].jobs) > 0
 }
 
-// add adds a row of zeros for a new name. Delete has cleared rows that are used again.
+// add adds a row of zeros for a new name. Rows that are used again were cleared.
 func (t *Tree) add(name string) int32 {
 	var row int32
 	if n := len(t.free); n > 0 {
@@ -428,13 +429,18 @@ func (t *Tree) Delete(name string) (bool, error) {
 	t.drain(row)
 	t.count(row, -1)
 	t.left(t.rows[row].parent)
+	t.remove(row)
+	t.shape.isOld = true
+	return true, nil
+}
+
+// remove frees a row that no sum counts.
+func (t *Tree) remove(row int32) {
+	delete(t.names, t.rows[row].name)
 	t.rows[row] = queueRow{parent: -1}
 	clear(t.amounts[int(row)*parts*t.cols:][:parts*t.cols])
 	clear(t.history[int(row)*t.cols:][:t.cols])
-	delete(t.names, name)
 	t.free = append(t.free, row)
-	t.shape.isOld = true
-	return true, nil
 }
 
 // parse reads the terms of a queue into t.parsed.
@@ -508,30 +514,6 @@ func thousandths(x float64) (int64, bool) {
 	// text with three digits is read as. Dividing back finds exactly these.
 	n := math.RoundToEven(x * 1000)
 	return int64(n), n/1000 == x
-}
-
-// checkSums checks what siblings are guaranteed together, and by Kueue's rules what all
-// queues deserve, since lending adds that up: with sums below 2^53 every step of a division
-// stays in 64 bits, and products of two amounts in 128. The terms of row, if it is known, yield to
-// the parsed ones.
-func (t *Tree) checkSums(name string, row int32, known bool, parent int32) error {
-	for j := range t.cols {
-		g, d := t.parsed[guarantee*t.cols+j], t.parsed[deserved*t.cols+j]
-		promised, all := t.promised[int(parent)*t.cols+j]+g, t.entitled[j]+finite(d)
-		if known {
-			all -= finite(t.used(row, deserved)[j])
-			if t.rows[row].parent == parent {
-				promised -= t.used(row, guarantee)[j]
-			}
-		}
-		switch {
-		case promised >= tooLarge:
-			return t.refuse(name, "guarantee", j, float64(g), reasonSum)
-		case all >= tooLarge && t.options.Rules == Kueue:
-			return t.refuse(name, "deserved", j, float64(d), reasonSum)
-		}
-	}
-	return nil
 }
 
 // left forgets what a parent had of its children when the last of them has gone.

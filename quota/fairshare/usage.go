@@ -192,8 +192,10 @@ func (t *Tree) sumError(row, full int32, j int, sum int64) error {
 	return t.refuse(t.rows[row].name, "wanted", j, float64(sum), "is the sum of "+whose+": want less than 2^53 of the column's unit")
 }
 
-// count adds what a queue has and wants to all above it, and its terms to the sums of checkSums,
-// or subtracts them.
+// count adds what a queue has and wants to all above it, or subtracts it, and its terms to what
+// siblings are guaranteed together and all queues deserve. By Kueue's rules lending adds the
+// latter up. With sums below 2^53 every step of a division stays in 64 bits, and products of two
+// amounts in 128; the error is for the first that is too large now.
 func (t *Tree) count(row int32, sign int64) (err error) {
 	parent := t.rows[row].parent
 	if parent < 0 {
@@ -201,8 +203,16 @@ func (t *Tree) count(row int32, sign int64) (err error) {
 	}
 	t.rows[parent].children += int32(sign)
 	for j := range t.cols {
-		t.promised[int(parent)*t.cols+j] += sign * t.used(row, guarantee)[j]
-		t.entitled[j] += sign * finite(t.used(row, deserved)[j])
+		g, d := t.used(row, guarantee)[j], t.used(row, deserved)[j]
+		promised := &t.promised[int(parent)*t.cols+j]
+		*promised += sign * g
+		t.entitled[j] += sign * finite(d)
+		switch {
+		case *promised >= tooLarge:
+			err = cmp.Or(err, t.refuse(t.rows[row].name, "guarantee", j, float64(g), reasonSum))
+		case t.entitled[j] >= tooLarge && t.options.Rules == Kueue:
+			err = cmp.Or(err, t.refuse(t.rows[row].name, "deserved", j, float64(d), reasonSum))
+		}
 		a, w := t.used(row, allocated)[j], t.used(row, wanted)[j]
 		err = cmp.Or(err, t.addUp(row, parent, j, sign*a, sign*t.used(row, fixed)[j], sign*counted(w, a, t.used(row, limit)[j])))
 	}
