@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/quota"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -14,13 +15,9 @@ import (
 
 // gpuCluster is a cluster with 8 A100 on two nodes and 4 H100 on a third.
 func gpuCluster() *device.Catalog {
-	inventory, err := device.FromNodes([]corev1.Node{
+	return testkit.Must(device.FromNodes([]corev1.Node{
 		gpuNode("node-1", "A100", 4), gpuNode("node-2", "A100", 4), gpuNode("node-3", "H100", 4),
-	}, nil, device.LabelOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	return inventory.Catalog()
+	}, nil, device.LabelOptions{})).Catalog()
 }
 
 // newQueues makes queues of names, "name" or "name < parent", and annotations, in
@@ -38,11 +35,7 @@ func newQueues(namesAndQuotas ...string) (queues []quota.Queue) {
 
 // newLedger makes a ledger over gpuCluster and queues as newQueues makes them.
 func newLedger(cfg quota.Config, namesAndQuotas ...string) *quota.Ledger {
-	ledger, err := quota.New(cfg, gpuCluster(), newQueues(namesAndQuotas...))
-	if err != nil {
-		log.Fatal(err)
-	}
-	return ledger
+	return testkit.Must(quota.New(cfg, gpuCluster(), newQueues(namesAndQuotas...)))
 }
 
 // job is a job that asks for cards before it has pods.
@@ -50,19 +43,13 @@ func job(l *quota.Ledger, queue, id, request string) *quota.JobRequest {
 	handle, _, err := l.ResolveJob(quota.Job{
 		ID: id, Queue: queue, Annotations: map[string]string{quota.RequestAnnotation: request},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	return handle
+	return testkit.Must(handle, err)
 }
 
 // task is a pod of a job that asks for one GPU of any of the cards.
 func task(l *quota.Ledger, queue, job, id, cards string) *quota.TaskRequest {
 	handle, _, err := l.ResolveTask(quota.Task{ID: id, Job: job, Queue: queue, Pod: gpuPod(cards, 1)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	return handle
+	return testkit.Must(handle, err)
 }
 
 // tell prints what an operation came to.
