@@ -2,7 +2,6 @@ package quota
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -134,16 +133,6 @@ func (c *Config) read(q *Queue) map[string]quotaText {
 		read[key] = e
 	}
 	return read
-}
-
-// parseCards is parseQuota for cards that are no text. They become one: so the rules are
-// those of the annotation.
-func parseCards(cards map[string]int64) ([]Item, []EntryError) {
-	text, err := json.Marshal(cards)
-	if err != nil {
-		panic(err) // a map of numbers always has a form in JSON
-	}
-	return parseQuota(string(text), false)
 }
 
 // queueBuilder makes the vectors of one queue. Three of them may come of one annotation and

@@ -73,27 +73,25 @@ func extendMap(m *vectormap.ResourceVectorMap, cards []string) (*vectormap.Resou
 
 // cardIndex returns the dimension of a card.
 func cardIndex(m *vectormap.ResourceVectorMap, card string) (int, bool) {
-	dim, ok := m.Index(cardPrefix + card)
-	// Only a literal dimension is a card: a resource of a pod may have such a name, too.
-	if !ok || !m.IsLiteral(dim) {
-		return 0, false
-	}
-	return dim, true
+	return literalIndex(m, cardPrefix+card)
+}
+
+// outputIndex returns the dimension of an output.
+func outputIndex(m *vectormap.ResourceVectorMap, output corev1.ResourceName) (int, bool) {
+	return literalIndex(m, outputPrefix+string(output))
+}
+
+// literalIndex returns a literal dimension. Only such a one is a card or an output: a
+// resource of a pod may have such a name, too.
+func literalIndex(m *vectormap.ResourceVectorMap, name string) (int, bool) {
+	dim, ok := m.Index(name)
+	return dim, ok && m.IsLiteral(dim)
 }
 
 // cardOf returns the card of a dimension.
 func cardOf(m *vectormap.ResourceVectorMap, dim int, name string) (string, bool) {
 	card, ok := strings.CutPrefix(name, cardPrefix)
 	return card, ok && m.IsLiteral(dim)
-}
-
-// outputIndex returns the dimension of an output.
-func outputIndex(m *vectormap.ResourceVectorMap, output corev1.ResourceName) (int, bool) {
-	dim, ok := m.Index(outputPrefix + string(output))
-	if !ok || !m.IsLiteral(dim) {
-		return 0, false
-	}
-	return dim, true
 }
 
 // outputOf returns the output of a dimension.

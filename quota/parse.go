@@ -130,16 +130,31 @@ const (
 // wrong with the others. Blank text and null have no entries. Whoever writes more cards than
 // can be counted means that there is no limit: such an entry is Unlimited, with a note.
 func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
-	return parseCounts(text, failToZero, true, func(name string) ([]string, []EntryError) {
-		trimmed := strings.TrimSpace(name)
-		switch {
-		case trimmed == "":
-			return nil, []EntryError{{Code: codeEmptyName, Value: brief(name)}}
-		case strings.Contains(trimmed, "|"):
-			return nil, []EntryError{{Name: trimmed, Code: codeAlternativesInQuota}}
+	return parseCounts(text, failToZero, true, quotaName)
+}
+
+// quotaName reads the name of an entry of a quota.
+func quotaName(name string) ([]string, []EntryError) {
+	trimmed := strings.TrimSpace(name)
+	switch {
+	case trimmed == "":
+		return nil, []EntryError{{Code: codeEmptyName, Value: brief(name)}}
+	case strings.Contains(trimmed, "|"):
+		return nil, []EntryError{{Name: trimmed, Code: codeAlternativesInQuota}}
+	}
+	return []string{trimmed}, nil
+}
+
+// parseCards is parseQuota for cards that are no text.
+func parseCards(cards map[string]int64) ([]Item, []EntryError) {
+	return readCounts(func(yield func(string, json.RawMessage) bool) {
+		for _, name := range sorted(cards) {
+			// A bad name is a fault already, and can't be that of a dimension.
+			if !yield(strings.ToValidUTF8(name, "\uFFFD"), strconv.AppendInt(nil, cards[name], 10)) {
+				return
+			}
 		}
-		return []string{trimmed}, nil
-	})
+	}, true, quotaName)
 }
 
 // parseRequest reads the request annotation of a job, a JSON object of card or
@@ -200,9 +215,7 @@ func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]st
 	case failToZero:
 		return decodeCounts(trimmed, isQuota)
 	}
-	r := countReader{isQuota: isQuota}
-	r.read(trimmed, clean)
-	return r.kept(), r.faults
+	return readCounts(members(trimmed), isQuota, clean)
 }
 
 // jsonFault says why a text, which begins after so many bytes, is no JSON, and where; empty
@@ -289,60 +302,41 @@ func isNumber(value json.RawMessage) bool {
 	return value[0] == '-' || '0' <= value[0] && value[0] <= '9'
 }
 
-// countReader reads the entries of an object one by one. It keeps what it needs to say of
-// each name how often it was there, since only names that are there once count.
-type countReader struct {
-	isQuota bool
-	entries []Item
-	keys    []string       // of entries
-	times   map[string]int // how often a key was there, bad entries included
-	first   map[string]string
-	faults  []EntryError
-}
-
-func (r *countReader) read(text string, clean func(string) ([]string, []EntryError)) {
-	r.times, r.first = map[string]int{}, map[string]string{}
-	for name, value := range members(text) {
-		cards, faults := clean(name)
+// readCounts reads the entries of an object, of which only those count whose names are
+// there once: of two amounts the first, the last or the sum could each open more than was
+// meant.
+func readCounts(members iter.Seq2[string, json.RawMessage], isQuota bool, clean func(string) ([]string, []EntryError)) (entries []Item, faults []EntryError) {
+	times, first := map[string]int{}, map[string]string{}
+	for name, value := range members {
+		cards, wrong := clean(name)
 		key, written := strings.Join(cards, "|"), brief(string(value))
-		r.faults = append(r.faults, faults...)
+		faults = append(faults, wrong...)
 		if cards == nil {
 			continue
 		}
 		// Bad entries are counted, too: of two entries of a card, one good, nobody knows which
 		// was meant.
-		switch r.times[key]++; r.times[key] {
+		switch times[key]++; times[key] {
 		case 1:
-			r.first[key] = written
+			first[key] = written
 		case 2:
-			r.faults = append(r.faults, EntryError{Name: key, Code: codeDuplicate, Value: r.first[key] + " and " + written})
+			faults = append(faults, EntryError{Name: key, Code: codeDuplicate, Value: first[key] + " and " + written})
 		}
 		// More cards than can be counted is no limit, as in the lists of a queue. In a
 		// request it is a fault.
 		count, code := parseCount(value)
-		if r.isQuota && code == codeTooLarge {
+		if isQuota && code == codeTooLarge {
 			count, code = Unlimited, codeUnlimited
 		}
 		if code != "" {
-			r.faults = append(r.faults, EntryError{Name: key, Code: code, Value: written})
+			faults = append(faults, EntryError{Name: key, Code: code, Value: written})
 		}
 		if code == "" || code == codeUnlimited {
-			r.entries = append(r.entries, Item{Alternatives: cards, Milli: milliCards(count)})
-			r.keys = append(r.keys, key)
+			entries = append(entries, Item{Alternatives: cards, Milli: milliCards(count)})
 		}
 	}
-}
-
-// kept returns the entries whose names are there once. Which of two amounts was meant
-// nobody knows: the first, the last or the sum could each open more than was meant.
-func (r *countReader) kept() (entries []Item) {
-	r.faults = slices.DeleteFunc(r.faults, func(e EntryError) bool { return e.Code == codeUnlimited && r.times[e.Name] > 1 })
-	for i, key := range r.keys {
-		if r.times[key] == 1 {
-			entries = append(entries, r.entries[i])
-		}
-	}
-	return entries
+	entries = slices.DeleteFunc(entries, func(it Item) bool { return times[strings.Join(it.Alternatives, "|")] > 1 })
+	return entries, slices.DeleteFunc(faults, func(e EntryError) bool { return e.Code == codeUnlimited && times[e.Name] > 1 })
 }
 
 // parseCount reads a JSON value that must be an integer literal, and says what is wrong

@@ -198,16 +198,15 @@ type validator struct {
 	warnings field.ErrorList
 }
 
-// warn warns of an amount of a dimension, which is above another.
-func (v *validator) warn(q *builtQueue, list string, dim int, amount float64, than string, limit float64, code string) {
-	resource, unit := v.unit(dim)
-	v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child(list).Key(brief(resource)), unit.textOf(amount),
-		"above %s, %s", than, unit.textOf(limit)).WithOrigin(code))
-}
-
-// unit returns what a dimension is called, and how its amounts are written.
-func (v *validator) unit(dim int) (resource string, unit amountUnit) {
-	return oneLine(resourceOf(v.m, dim)), unitOf(v.m, dim)
+// warn warns of an amount of a dimension. detail says how it compares with another, limit;
+// below 0: with none.
+func (v *validator) warn(q *builtQueue, list string, dim int, amount float64, detail string, limit float64, code string) {
+	unit := unitOf(v.m, dim)
+	if limit >= 0 {
+		detail += ", " + unit.textOf(limit)
+	}
+	path := pathOf(v.at[q.Name]).Child(list).Key(brief(oneLine(resourceOf(v.m, dim))))
+	v.warnings = append(v.warnings, q.invalid(path, unit.textOf(amount), "%s", detail).WithOrigin(code))
 }
 
 // element returns an element, infinite ones as they are. What a short vector doesn't have counts as 0.
@@ -223,21 +222,21 @@ func (v *validator) queue(q *builtQueue) {
 	for dim := range v.m.Len() {
 		capability, mentioned := element(q.Capability, dim), q.mentions(dim)
 		if guarantee := element(q.Guarantee, dim); mentioned && guarantee > capability {
-			v.warn(q, "guarantee", dim, guarantee, "its capability", capability, "guarantee-above-capability")
+			v.warn(q, "guarantee", dim, guarantee, "above its capability", capability, "guarantee-above-capability")
 		}
 		if deserved := element(q.Deserved, dim); mentioned && deserved > capability {
-			v.warn(q, "deserved", dim, deserved, "its capability", capability, "deserved-above-capability")
+			v.warn(q, "deserved", dim, deserved, "above its capability", capability, "deserved-above-capability")
 		}
 		if parent := v.of[q.Parent]; parent != nil && mentioned {
 			// A parent that says nothing of the dimension limits nobody.
 			if limit := element(parent.Capability, dim); parent.mentions(dim) && capability > limit {
-				v.warn(q, "capability", dim, capability, "its parent's capability", limit, "capability-above-parent")
+				v.warn(q, "capability", dim, capability, "above its parent's capability", limit, "capability-above-parent")
 			}
 		}
 		// Guarantees of children are taken out of the parent's, and what they deserve is a
 		// part of what it does.
-		v.sums(q, dim, "guarantee", "its children's guarantees", func(q *builtQueue) vector.ResourceVector { return q.Guarantee })
-		v.sums(q, dim, "deserved", "what its children deserve", func(q *builtQueue) vector.ResourceVector { return q.Deserved })
+		v.sums(q, dim, "guarantee", "below its children's guarantees", func(q *builtQueue) vector.ResourceVector { return q.Guarantee })
+		v.sums(q, dim, "deserved", "below what its children deserve", func(q *builtQueue) vector.ResourceVector { return q.Deserved })
 	}
 }
 
@@ -250,12 +249,9 @@ func (v *validator) sums(q *builtQueue, dim int, list, children string, of func(
 		sum += element(of(child), dim)
 	}
 	own := element(of(q), dim)
-	if sum <= own || !v.enforced && !q.hasQuota() {
-		return
+	if sum > own && (v.enforced || q.hasQuota()) {
+		v.warn(q, list, dim, own, children, sum, list+"-below-children")
 	}
-	resource, unit := v.unit(dim)
-	v.warnings = append(v.warnings, q.invalid(pathOf(v.at[q.Name]).Child(list).Key(brief(resource)), unit.textOf(own),
-		"below %s, %s", children, unit.textOf(sum)).WithOrigin(list+"-below-children"))
 }
 
 // hasQuota reports whether anything of a queue's quota was configured.
@@ -276,8 +272,8 @@ func (v *validator) cluster(catalog Catalog) {
 		for dim := range v.m.Len() {
 			card, isCard := cardOf(v.m, dim, v.m.Name(dim))
 			if _, found := cards[card]; isCard && !found {
-				if amount := element(q.Capability, dim); q.mentions(dim) {
-					v.warnings = append(v.warnings, q.invalid(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(card))), unitCards.textOf(amount), "no node has that card").WithOrigin("card-without-node"))
+				if q.mentions(dim) {
+					v.warn(q, "capability", dim, element(q.Capability, dim), "no node has that card", -1, "card-without-node")
 				}
 			}
 		}
