@@ -272,11 +272,6 @@ func (j *goldJob) covered(item int, card string) (sum int64) {
 // left is the part of an item's min that no charge covers.
 func (j *goldJob) left(item int) int64 { return j.items[item].amount - j.covered(item, "") }
 
-// goldCards are those of some names that are cards.
-func goldCards(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !goldCard(name) })
-}
-
 // cards are the cards that a task is charged.
 func (t *goldTask) cards() (cards []string) {
 	for _, c := range t.charges {
@@ -738,14 +733,16 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		a.Options = nil
 		return true
 	}
-	at := 0 // among the cards
-	for _, before := range next.items[:index] {
-		at += len(goldCards(before.cards[:1]))
-	}
+	at := goldPlace(next.request().items, index)
 	for i := range a.Options {
 		a.Options[i].Item = at
 	}
 	return goldRefuseAmount(a, next.queue, at, next.items[index].goldWant, best)
+}
+
+// goldPlace is the place of an item among those that are cards.
+func goldPlace(items []goldWant, index int) int {
+	return len((&goldRequest{items: items[:index]}).cards())
 }
 
 // minRoom is the room for an item of a min on a card. What the job itself has in the floor is
@@ -887,12 +884,8 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 	}
 	j := g.in(r.queue, r.job)
 	items = j.matches(r.items)
-	index := 0 // of cards
 	for i, want := range r.items {
-		on = append(on, g.choose(&a, r.queue, j, index, want, items[i], cards))
-		if goldCard(want.cards[0]) {
-			index++
-		}
+		on = append(on, g.choose(&a, r.queue, j, goldPlace(r.items, i), want, items[i], cards))
 	}
 	return a, items, on
 }
@@ -985,13 +978,11 @@ func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, 
 	for i, want := range r.items {
 		t.charges = append(t.charges, j.charge(want, items[i], on[i]))
 	}
-	for _, card := range t.cards() {
+	lacks := func(c goldCharge) bool {
+		return goldCard(c.card) && g.charged(c.card)[node]+min(c.amount, goldMost) > g.nodes[node][c.card]
+	}
+	if len(t.cards()) > 0 && !slices.ContainsFunc(t.charges, lacks) {
 		t.node = node
-		i := slices.IndexFunc(t.charges, func(c goldCharge) bool { return c.card == card })
-		if g.charged(card)[node]+min(t.charges[i].amount, goldMost) > g.nodes[node][card] {
-			t.node = ""
-			break
-		}
 	}
 	j.tasks = append(j.tasks, t)
 	g.put(j)

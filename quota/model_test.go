@@ -116,15 +116,14 @@ type model struct {
 	l      *Ledger
 	g      *golden
 	m      *vectormap.ResourceVectorMap
-	cards  []string
 	events []Event
 	step   int
 	what   string // the present operation
 	queues []goldQueue
-	places []int    // of the golden ledger's dimensions in the map
-	large  bool     // amounts may be huge
-	card   int64    // what a card is counted as: thousandths or, in a story of small amounts, 1
-	leaves []string // where jobs are by their id; nil: anywhere
+	places map[string]int // of the golden ledger's dimensions in the map
+	large  bool           // amounts may be huge
+	card   int64          // what a card is counted as: thousandths or, in a story of small amounts, 1
+	leaves []string       // where jobs are by their id; nil: anywhere
 	mask   vector.Mask
 
 	// Requests are asked for again later, by the handles that they had.
@@ -404,7 +403,7 @@ var modelOps = []struct {
 		c := modelClusters[m.IntN(len(modelClusters))]
 		got.text = fmt.Sprint(m.l.SetCatalog(c))
 		if len(c.Cards()) > 0 {
-			m.widen(modelCards[len(m.cards):])
+			m.widen(modelCards[len(m.g.cards):])
 		}
 		m.g.setCatalog(c)
 		return got, modelReturned(true, m.number(true), error(nil))
@@ -528,49 +527,21 @@ var modelAlternatives = func() (lists [][]string) {
 	return lists
 }()
 
-// wants makes items; disjoint ones for a task.
+// wants makes items that are different; of a task, they share no card.
 func (m *model) wants(most int, task bool) (wants []goldWant) {
 	used := map[string]bool{}
 	for range most {
-		cards := modelAlternatives[m.IntN(len(modelAlternatives))]
-		if slices.ContainsFunc(cards, func(card string) bool {
-			return !slices.Contains(m.cards, card) && !slices.Contains(m.g.outs, card)
-		}) {
+		want := m.want(task)
+		uses := want.cards
+		if !task {
+			uses = []string{fmt.Sprint(goldKey(want.cards), want.unit)}
+		}
+		unknown := func(dim string) bool { return !slices.Contains(m.g.dims(), dim) }
+		if slices.ContainsFunc(want.cards, unknown) || slices.ContainsFunc(uses, func(use string) bool { return used[use] }) {
 			continue
 		}
-		want := goldWant{cards: cards, unit: m.card}
-		if goldOutput(cards[0]) {
-			want.unit = 1000
-		}
-		if task {
-			if slices.ContainsFunc(cards, func(card string) bool { return used[card] }) {
-				continue
-			}
-			for _, card := range cards {
-				used[card] = true
-			}
-			want.amount = max([...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]*m.card/1000, 1)
-			if m.large && m.IntN(8) == 0 {
-				want.amount = m.huge()
-			}
-		} else {
-			if m.IntN(4) == 0 && len(cards) > 1 {
-				want.unit *= 2
-			}
-			id := fmt.Sprint(goldKey(cards), want.unit)
-			if used[id] {
-				continue
-			}
-			used[id] = true
-			if want.amount = want.unit * (1 + int64(m.IntN(4))); goldOutput(cards[0]) {
-				want.amount = m.card * (1 + int64(m.IntN(4)))
-			}
-			if len(cards) == 1 && m.IntN(8) == 0 {
-				want.amount = 1
-			}
-			if m.large && m.IntN(8) == 0 {
-				want.amount = m.huge() / want.unit * want.unit
-			}
+		for _, use := range uses {
+			used[use] = true
 		}
 		wants = append(wants, want)
 	}
@@ -581,6 +552,32 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 		return a.compare(b)
 	})
 	return wants
+}
+
+// want makes an item of a task or a min.
+func (m *model) want(task bool) goldWant {
+	want := goldWant{cards: modelAlternatives[m.IntN(len(modelAlternatives))], unit: m.card}
+	output, several := goldOutput(want.cards[0]), len(want.cards) > 1
+	switch n := int64(1 + m.IntN(4)); {
+	case task:
+		want.amount = max([...]int64{1000, 1000, 1000, 1000, 2000, 500, 3000, 1}[m.IntN(8)]*m.card/1000, 1)
+	case output:
+		want.unit, want.amount = 1000, n*m.card
+	case several && m.IntN(4) == 0:
+		want.unit *= 2
+		want.amount = n * want.unit
+	default:
+		want.amount = n * want.unit
+	}
+	if !task && !several && m.IntN(8) == 0 {
+		want.amount = 1
+	}
+	if m.large && m.IntN(8) == 0 {
+		if want.amount = m.huge(); !task {
+			want.amount -= want.amount % want.unit
+		}
+	}
+	return want
 }
 
 // plain makes an amount of cpu or memory.
@@ -690,7 +687,7 @@ func (m *model) node() (cards []string) {
 	if m.IntN(4) > 0 {
 		return nil
 	}
-	for _, card := range m.cards {
+	for _, card := range m.g.cards {
 		if m.IntN(2) == 0 {
 			cards = append(cards, card)
 		}
@@ -803,31 +800,24 @@ func (m *model) allocatable() (got, want modelResult) {
 }
 
 // coveredHasRoom checks that while nothing is over and nothing elastic, a covered
-// task of its item's key and unit has an alternative with room.
+// task of its item's key and unit has an alternative with room (6).
 func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []int) {
-	if len(items) == 0 || slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == reasonNotOnNode }) || a.Refusal.Reason != ReasonInsufficientScalarQuota || len(m.g.over()) > 0 {
+	elastic := func(j *goldJob) bool {
+		return slices.ContainsFunc(m.g.dims(), func(dim string) bool { return j.sum(dim).elastic > 0 })
+	}
+	if a.Refusal.Reason != ReasonInsufficientScalarQuota || len(items) == 0 ||
+		slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == reasonNotOnNode }) ||
+		len(m.g.over()) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(m.g.jobs)), elastic) {
 		return
 	}
-	for queue := range m.g.queues {
-		for _, dim := range m.g.dims() {
-			if m.g.sum(queue, dim).elastic > 0 {
-				return
-			}
-		}
-	}
 	for i, want := range r.items {
-		if items[i] < 0 {
+		if items[i] < 0 || goldKey(want.cards) != a.Refusal.Resource {
 			continue
 		}
 		it := m.g.jobs[r.job].items[items[i]]
-		if !it.same(want) || len(it.cards) > 1 && it.unit != want.amount || it.held() < want.amount {
-			continue
-		}
-		whole := true
-		for _, held := range it.hold {
-			whole = whole && held%it.unit == 0
-		}
-		if whole && goldKey(want.cards) == a.Refusal.Resource {
+		part := func(held int64) bool { return held%it.unit != 0 }
+		if it.same(want) && (len(it.cards) == 1 || it.unit == want.amount) && it.held() >= want.amount &&
+			!slices.ContainsFunc(slices.Collect(maps.Values(it.hold)), part) {
 			m.fatal("a covered task of %s has no room: %+v", goldKey(want.cards), a.Refusal)
 		}
 	}
@@ -940,7 +930,7 @@ func outputNames(outs []string) (names []corev1.ResourceName) {
 
 // more returns a card that the ledger doesn't have yet, none if it has all.
 func (m *model) more() (cards []string) {
-	return modelCards[len(m.cards):min(len(m.cards)+1, len(modelCards))]
+	return modelCards[len(m.g.cards):min(len(m.g.cards)+1, len(modelCards))]
 }
 
 // wider returns a map that has more cards.
@@ -954,12 +944,14 @@ func (m *model) wider(cards []string) *vectormap.ResourceVectorMap {
 
 // widen takes over more cards.
 func (m *model) widen(cards []string) {
-	m.g.cards = modelCards[:len(m.cards)+len(cards)]
+	m.g.cards = modelCards[:len(m.g.cards)+len(cards)]
 	m.m = m.wider(cards)
-	m.cards = modelCards[:len(m.cards)+len(cards)]
-	m.places = m.places[:0]
-	for _, dim := range m.g.dims() {
-		m.places = append(m.places, m.place(dim))
+	m.places = map[string]int{"cpu": vectormap.CPU, "memory": vectormap.Memory}
+	for _, card := range m.g.cards {
+		m.places[card], _ = cardIndex(m.m, card)
+	}
+	for _, output := range m.g.outs {
+		m.places[output], _ = outputIndex(m.m, corev1.ResourceName(output))
 	}
 }
 
@@ -1021,7 +1013,7 @@ func (m *model) specs() (specs []builtQueue) {
 	for _, q := range m.queues {
 		spec := builtQueue{Name: q.name, Parent: q.parent, Priority: q.priority, State: q.state, Capability: m.m.NewVector(), Guarantee: m.m.NewVector()}
 		for _, dim := range m.g.dims() {
-			i := m.place(dim)
+			i := m.places[dim]
 			if amount, ok := q.capability[dim]; ok {
 				spec.Capability[i] = float64(amount)
 				switch amount {
@@ -1043,22 +1035,6 @@ func (m *model) specs() (specs []builtQueue) {
 		specs = append(specs, spec)
 	}
 	return specs
-}
-
-// place is the dimension of a name in the ledger's map.
-func (m *model) place(dim string) int {
-	switch dim {
-	case "cpu":
-		return vectormap.CPU
-	case "memory":
-		return vectormap.Memory
-	}
-	if goldOutput(dim) {
-		at, _ := outputIndex(m.m, corev1.ResourceName(dim))
-		return at
-	}
-	at, _ := cardIndex(m.m, dim)
-	return at
 }
 
 // Comparisons.
@@ -1108,9 +1084,9 @@ func (m *model) compareSums() {
 		if got, want := q.Holders, len(slices.DeleteFunc(slices.Clone(jobs), func(j *goldJob) bool { return !j.holds() })); got != want {
 			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
 		}
-		for i, dim := range m.g.dims() {
+		for _, dim := range m.g.dims() {
 			limit, sum := m.g.limit(name, dim), goldSumOf(jobs, dim)
-			at := m.places[i]
+			at := m.places[dim]
 			if got, want := q.Cells[at], (book.Cell{Limit: limit, Allocated: sum.allocated, Held: sum.held, Elastic: sum.elastic}); got != want {
 				m.fatal("%s of %s: %+v, want %+v", dim, name, got, want)
 			}
