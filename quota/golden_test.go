@@ -166,7 +166,7 @@ func (g *golden) clone() *golden {
 	return &c
 }
 
-// Records.
+// Records: 1, 7.
 
 // tasks are the ids of all that are charged.
 func (g *golden) tasks() (ids []string) {
@@ -398,7 +398,7 @@ func (g *golden) isLeaf(queue string) bool {
 	return true
 }
 
-// limit is the capability, or with EnforceGuarantee the realCapability.
+// limit is the capability, or with EnforceGuarantee the realCapability (1).
 func (g *golden) limit(queue, dim string) int64 {
 	if g.cfg.EnforceGuarantee {
 		return g.real(g.queues[queue], dim)
@@ -406,6 +406,8 @@ func (g *golden) limit(queue, dim string) int64 {
 	return g.capability(g.queues[queue], dim)
 }
 
+// capability is what a queue may have (1): what it mentions, and else nothing or, at a parent, of an
+// output, with MissingUnlimited or of a queue that leaves it to those above, everything.
 func (g *golden) capability(q *goldQueue, dim string) int64 {
 	amount, mentioned := q.capability[dim]
 	switch {
@@ -428,7 +430,7 @@ func (g *golden) limitedAbove(q *goldQueue, dim string) bool {
 	})
 }
 
-// real is min(capability, max(0, T - sum of guarantees) + guarantee).
+// real is min(capability, max(0, T - sum of guarantees) + guarantee) (9).
 func (g *golden) real(q *goldQueue, dim string) int64 {
 	total := g.totalOf(dim)
 	if parent := g.queues[q.parent]; parent != nil {
@@ -601,7 +603,7 @@ func (g *golden) alone(queue, job string) *golden {
 	return c
 }
 
-// Refusals.
+// Refusals: 6.
 
 func goldRefuse(a *Answer, r Refusal) bool {
 	a.OK, a.Refusal = false, r
@@ -637,7 +639,7 @@ func goldRefuseAmount(a *Answer, queue string, item int, want goldWant, best Hea
 	return goldRefuse(a, f)
 }
 
-// admits makes the checks of a queue: it exists, is a leaf, and it and all ancestors are open.
+// admits makes the checks of a queue: it exists, is a leaf, and it and all ancestors are open (5).
 func (g *golden) admits(a *Answer, queue string) bool {
 	if g.queues[queue] == nil {
 		return goldRefuse(a, goldReason(ReasonUnknownQueue, queue))
@@ -655,7 +657,7 @@ func (g *golden) admits(a *Answer, queue string) bool {
 	return true
 }
 
-// considers makes the checks that come before amounts. It returns false if there is nothing
+// considers makes the checks that come before amounts (5). It returns false if there is nothing
 // more to check.
 func (g *golden) considers(a *Answer, r *goldRequest) bool {
 	switch {
@@ -671,7 +673,7 @@ func (g *golden) considers(a *Answer, r *goldRequest) bool {
 	return true
 }
 
-// Enqueueable.
+// Enqueueable: 5.
 
 // enqueueable decides on a job, and returns its record as it would be.
 func (g *golden) enqueueable(r *goldRequest) (a Answer, next *goldJob) {
@@ -848,7 +850,7 @@ func goldWhole(r Headroom, covered, unit int64) int64 {
 	return max(0, min(room, covered)) + max(0, room-covered)/unit*unit
 }
 
-// Allocatable.
+// Allocatable: 6.
 
 // matches returns the items that the wants of a task count against, or goldNoItem: different
 // ones, each the one with the want's key, same unit first, else the one with the fewest
@@ -919,7 +921,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	return on
 }
 
-// Operations. Each returns what the ledger's returns.
+// Operations: 7. Each returns what the ledger's returns.
 
 // reserve is Reserve, and with resize Resize.
 func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
@@ -1044,37 +1046,35 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 		seen[r.id] = true
 	}
 	tried := g.clone()
-	charged := make([][]string, len(tasks))
-	repeats := 0
 	for _, group := range tried.together(tasks) {
 		var only []string
 		if len(group) > 1 {
-			only = tried.firstForAll(tasks, group)
+			only = tried.firstForAll(group)
 		}
-		for _, i := range group {
+		for _, r := range group {
 			cards := only
-			if _, t := tried.task(tasks[i].id); t != nil {
+			if _, t := tried.task(r.id); t != nil {
 				cards = nil
 			}
-			a, err = tried.commit(tasks[i], cards, tasks[i].node)
+			a, err = tried.commit(r, cards, r.node)
 			if err == nil && !a.OK {
 				if only != nil {
-					a = g.notTogether(a, tried, tasks[i])
+					a = g.notTogether(a, tried, r)
 				}
-				a.Task = tasks[i].id
+				a.Task = r.id
 			}
 			if err != nil || !a.OK {
 				return a, err
 			}
-			if a.Repeat {
-				repeats++
-			}
-			charged[i] = a.Charged
 		}
 	}
-	a = Answer{OK: true, Repeat: repeats == len(tasks), Seq: g.seq, Charged: slices.Concat(charged...)}
-	if !a.Repeat {
-		a.Seq++
+	a = Answer{OK: true, Repeat: true, Seq: g.seq}
+	for _, r := range tasks {
+		if _, t := g.task(r.id); t == nil {
+			a.Repeat, a.Seq = false, g.seq+1
+		}
+		_, t := tried.task(r.id)
+		a.Charged = append(a.Charged, t.cards()...)
 	}
 	*g = *tried
 	return a, nil
@@ -1112,10 +1112,10 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 
 // together orders the tasks of a gang: tasks with one alternative first, then the rest, and
 // under SameCard tasks of one job and key together.
-func (g *golden) together(tasks []*goldRequest) (groups [][]int) {
-	var rest [][]int
-	group := map[string]int{}
-	for i, r := range tasks {
+func (g *golden) together(tasks []*goldRequest) (groups [][]*goldRequest) {
+	var rest [][]*goldRequest
+	place := map[string]int{} // of a group in the rest
+	for _, r := range tasks {
 		anyMix, key := g.cfg.AnyMix, r.job
 		if j := g.jobs[r.job]; j != nil {
 			anyMix = j.anyMix
@@ -1125,15 +1125,15 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]int) {
 				key += " " + goldKey(want.cards)
 			}
 		}
-		at, ok := group[key]
+		at, ok := place[key]
 		switch {
 		case r.invalid || key == r.job:
-			groups = append(groups, []int{i})
+			groups = append(groups, []*goldRequest{r})
 		case ok && !anyMix:
-			rest[at] = append(rest[at], i)
+			rest[at] = append(rest[at], r)
 		default:
-			group[key] = len(rest)
-			rest = append(rest, []int{i})
+			place[key] = len(rest)
+			rest = append(rest, []*goldRequest{r})
 		}
 	}
 	return append(groups, rest...)
@@ -1141,18 +1141,18 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]int) {
 
 // firstForAll returns the cards that a group of tasks may use: for each of their keys the
 // first that has room for all of them, or else for the most.
-func (g *golden) firstForAll(tasks []*goldRequest, group []int) (cards []string) {
-	for _, want := range tasks[group[0]].items {
+func (g *golden) firstForAll(group []*goldRequest) (cards []string) {
+	for _, want := range group[0].items {
 		best, most := "", -1
 		for _, card := range want.cards {
-			if n := g.takes(tasks, group, want, card); n > most {
+			if n := g.takes(group, want, card); n > most {
 				best, most = card, n
 			}
 		}
 		cards = append(cards, best)
 	}
-	for _, i := range group {
-		for _, want := range tasks[i].items {
+	for _, r := range group {
+		for _, want := range r.items {
 			if len(want.cards) == 1 {
 				cards = append(cards, want.cards...)
 			}
@@ -1163,19 +1163,19 @@ func (g *golden) firstForAll(tasks []*goldRequest, group []int) (cards []string)
 
 // takes counts how many tasks of a group, in order, a card has room for in the queue of their
 // job, whatever queue each of them says: in another one it is a conflict.
-func (g *golden) takes(tasks []*goldRequest, group []int, key goldWant, card string) (n int) {
-	first := tasks[group[0]]
+func (g *golden) takes(group []*goldRequest, key goldWant, card string) (n int) {
+	first := group[0]
 	if g = g.clone(); g.queues[first.queue] == nil {
 		return 0
 	}
-	for _, i := range group {
-		if _, t := g.task(tasks[i].id); t != nil {
+	for _, r := range group {
+		if _, t := g.task(r.id); t != nil {
 			n++
 			continue
 		}
 		j := g.record(first.job, first.queue)
-		t, matched := goldTask{id: tasks[i].id}, j.matches(tasks[i].items)
-		for k, want := range tasks[i].items {
+		t, matched := goldTask{id: r.id}, j.matches(r.items)
+		for k, want := range r.items {
 			if !want.same(key) {
 				continue
 			}

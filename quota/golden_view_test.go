@@ -43,7 +43,8 @@ type goldReconciler struct {
 	leaves  map[string]bool // jobs of which tasks stay that the view doesn't have
 }
 
-// reconcile makes the ledger agree with a view, and reports it.
+// reconcile makes the ledger agree with a view, and reports it (7; numbers below are of its
+// row there).
 func (g *golden) reconcile(view goldView) (rep Report) {
 	r := goldReconciler{golden: g, rep: &rep, seen: map[string]*goldViewTask{}, deleted: view.deleted, leaves: map[string]bool{}}
 	r.views = slices.SortedFunc(slices.Values(view.jobs), func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
