@@ -346,9 +346,6 @@ func TestTopologyLimits(t *testing.T) {
 }
 
 func TestLimitAllocations(t *testing.T) {
-	if testkit.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	c := manyRows(1, true)
 	limits := vector.NewMatrix(none, 50, c.free.Cols())
 	for owner := range limits.Rows() {
@@ -370,7 +367,5 @@ func TestLimitAllocations(t *testing.T) {
 		dst = s.Placement
 	}
 	story()
-	if n := testing.AllocsPerRun(2, story); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	wantNoAllocations(t, 2, story)
 }

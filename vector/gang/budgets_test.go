@@ -298,22 +298,10 @@ func budgetCase(r *rand.Rand, kind int) packCase {
 }
 
 func TestBudgetStories(t *testing.T) {
-	var proof gang.Proof
-	stories := uint64(testkit.Amount(t, 100, 600, 3000))
-	if testkit.RaceEnabled {
-		stories = 40
-	}
-	for seed := range stories {
-		runBudgets(t, &proof, seed, 40)
-	}
+	manyStories(t, testkit.Amount(t, 100, 600, 3000), 40, runBudgets)
 }
 
-func FuzzBudgets(f *testing.F) {
-	f.Add(uint64(1), uint16(50))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
-		runBudgets(t, new(gang.Proof), seed, int(steps%100))
-	})
-}
+func FuzzBudgets(f *testing.F) { fuzzStories(f, 100, runBudgets) }
 
 // TestBudgetsFind counts how many gangs are rejected of those that fit when all victims are
 // gone, and after no permitted set of them.
@@ -490,10 +478,7 @@ func TestBudgetAllocations(t *testing.T) {
 	}
 	limits := vector.NewMatrix(none, 50, c.free.Cols())
 	var p gang.Proof
-	amounts := make([]vec, len(c.victims.Rows))
-	for i := range amounts {
-		amounts[i] = c.victims.Amounts.Row(nil, i)
-	}
+	amounts := rowsOf(c.victims.Amounts)
 	rejected := 0
 	story := func() {
 		p.Reset(c.free, c.requests, c.rows)

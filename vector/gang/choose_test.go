@@ -140,22 +140,10 @@ func runChoose(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 }
 
 func TestChooseStories(t *testing.T) {
-	var proof gang.Proof
-	stories := uint64(testkit.Amount(t, 200, 1000, 5000))
-	if testkit.RaceEnabled {
-		stories = 40
-	}
-	for seed := range stories {
-		runChoose(t, &proof, seed, 80)
-	}
+	manyStories(t, testkit.Amount(t, 200, 1000, 5000), 80, runChoose)
 }
 
-func FuzzChoose(f *testing.F) {
-	f.Add(uint64(1), uint16(50))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
-		runChoose(t, new(gang.Proof), seed, int(steps%200))
-	})
-}
+func FuzzChoose(f *testing.F) { fuzzStories(f, 200, runChoose) }
 
 // TestChoose has the worked case: two nodes of 4 GPUs, and a gang that needs both whole.
 func TestChoose(t *testing.T) {
@@ -194,19 +182,13 @@ func TestChoose(t *testing.T) {
 }
 
 func TestChooseAllocations(t *testing.T) {
-	if testkit.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	c := manyRows(1, true)
 	limits := vector.NewMatrix(none, 50, c.free.Cols())
 	for owner := range limits.Rows() {
 		limits.SetRow(owner, vec{900, 900, 900, 900, 900})
 	}
 	racks := racksOf(c.free.Rows(), 100)
-	amounts := make([]vec, len(c.victims.Rows))
-	for i := range amounts {
-		amounts[i] = c.victims.Amounts.Row(nil, i)
-	}
+	amounts := rowsOf(c.victims.Amounts)
 	set := vector.NewMask(len(amounts))
 	var p gang.Proof
 	r := testkit.Rand(1)
@@ -228,7 +210,5 @@ func TestChooseAllocations(t *testing.T) {
 		}
 		p.Rollback(mark)
 	}
-	if n := testing.AllocsPerRun(2, story); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	wantNoAllocations(t, 2, story)
 }

@@ -52,6 +52,26 @@ func contents(m *vector.Matrix) [][]float64 {
 	return rows
 }
 
+// rowsOf returns the rows of m as vectors.
+func rowsOf(m *vector.Matrix) []vec {
+	rows := make([]vec, m.Rows())
+	for i := range rows {
+		rows[i] = m.Row(nil, i)
+	}
+	return rows
+}
+
+// wantNoAllocations fails the test when f, which has run once, allocates. The race detector does.
+func wantNoAllocations(t *testing.T, runs int, f func(), what ...any) {
+	t.Helper()
+	if testkit.RaceEnabled {
+		return
+	}
+	if n := testing.AllocsPerRun(runs, f); n != 0 {
+		t.Errorf("%v: %v allocations", what, n)
+	}
+}
+
 // wantMatrix fails the test when m does not hold the rows want.
 func wantMatrix(t *testing.T, what string, m *vector.Matrix, want [][]float64) {
 	t.Helper()

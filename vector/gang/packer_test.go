@@ -978,9 +978,6 @@ func (c packCase) ask(t *testing.T, p *gang.Packer, dst []int32, o *vector.Overl
 }
 
 func TestPackerAllocations(t *testing.T) {
-	if testkit.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	for _, identical := range []bool{true, false} {
 		c := manyRows(1, identical)
 		sets := tenSets(c.free.Rows())
@@ -992,9 +989,7 @@ func TestPackerAllocations(t *testing.T) {
 				dst = c.ask(t, p, dst, o, sets, victims)
 			}
 			call()
-			if n := testing.AllocsPerRun(2, call); n != 0 {
-				t.Errorf("packer %d: %v allocations", k, n)
-			}
+			wantNoAllocations(t, 2, call, k)
 		}
 	}
 }

@@ -186,28 +186,42 @@ func runProof(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	s.check()
 }
 
+// story makes so many random changes to a Proof and compares it after them.
+type story func(t testing.TB, proof *gang.Proof, seed uint64, steps int)
+
 // runStories runs stories of 120 steps with one Proof, on every implementation of the kernels.
-func runStories(t *testing.T, run func(t testing.TB, proof *gang.Proof, seed uint64, steps int)) {
+func runStories(t *testing.T, run story) {
 	testkit.EachImpl(t, func(t *testing.T) {
-		var proof gang.Proof
-		stories := uint64(300)
-		if testkit.RaceEnabled || testing.Short() {
+		stories := 300
+		if testing.Short() {
 			stories = 40
 		}
-		for seed := range stories {
-			run(t, &proof, seed, 120)
-		}
+		manyStories(t, stories, 120, run)
+	})
+}
+
+// manyStories runs so many stories with one Proof, fewer under the race detector.
+func manyStories(t *testing.T, stories, steps int, run story) {
+	var proof gang.Proof
+	if testkit.RaceEnabled {
+		stories = 40
+	}
+	for seed := range uint64(stories) {
+		run(t, &proof, seed, steps)
+	}
+}
+
+// fuzzStories runs stories of less than most steps.
+func fuzzStories(f *testing.F, most uint16, run story) {
+	f.Add(uint64(1), uint16(50))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
+		run(t, new(gang.Proof), seed, int(steps%most))
 	})
 }
 
 func TestProofStories(t *testing.T) { runStories(t, runProof) }
 
-func FuzzProof(f *testing.F) {
-	f.Add(uint64(1), uint16(50))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
-		runProof(t, new(gang.Proof), seed, int(steps%400))
-	})
-}
+func FuzzProof(f *testing.F) { fuzzStories(f, 400, runProof) }
 
 // TestProofMany releases until a gang of many shapes fits, one condition after the other, and
 // takes one victim after the other back.
@@ -277,16 +291,10 @@ func TestProofPanics(t *testing.T) {
 
 // TestProofAllocations: nothing allocates once the memory has grown.
 func TestProofAllocations(t *testing.T) {
-	if testkit.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	for _, identical := range []bool{true, false} {
 		c := manyRows(1, identical)
 		var p gang.Proof
-		amounts := make([]vec, len(c.victims.Rows))
-		for i := range amounts {
-			amounts[i] = c.victims.Amounts.Row(nil, i)
-		}
+		amounts := rowsOf(c.victims.Amounts)
 		story := func() {
 			p.Reset(c.free, c.requests, c.rows)
 			for i, row := range c.victims.Rows {
@@ -300,8 +308,6 @@ func TestProofAllocations(t *testing.T) {
 			p.Infeasible()
 			p.Matrix()
 		}
-		if n := testing.AllocsPerRun(2, story); n != 0 {
-			t.Errorf("identical %v: %v allocations", identical, n)
-		}
+		wantNoAllocations(t, 2, story, identical)
 	}
 }

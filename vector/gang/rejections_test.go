@@ -70,9 +70,6 @@ func TestRejectionsPanics(t *testing.T) {
 }
 
 func TestRejectionsAllocations(t *testing.T) {
-	if testkit.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	c := manyRows(1, true)
 	rows := make([]int32, c.free.Rows())
 	for r := range rows {
@@ -80,7 +77,5 @@ func TestRejectionsAllocations(t *testing.T) {
 	}
 	sets, request := &gang.Domains{Rows: rows, Offsets: vector.Offsets{0, 10, int32(len(rows))}}, c.requests.Row(nil, 0)
 	dst := make([]int, 2*c.free.Cols())
-	if n := testing.AllocsPerRun(5, func() { dst = gang.Rejections(dst, c.free, request, c.rows, sets) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	wantNoAllocations(t, 5, func() { dst = gang.Rejections(dst, c.free, request, c.rows, sets) })
 }

@@ -365,9 +365,6 @@ func TestSpreadInTurns(t *testing.T) {
 }
 
 func TestSpreadAllocations(t *testing.T) {
-	if testkit.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	for seed, identical := range []bool{true, false} {
 		c := manyRows(1, identical)
 		racks := tenSets(c.free.Rows())
@@ -392,9 +389,7 @@ func TestSpreadAllocations(t *testing.T) {
 				dst = c.ask(t, p, dst, o, racks, victims)
 			}
 			call()
-			if n := testing.AllocsPerRun(2, call); n != 0 {
-				t.Errorf("%s: %v allocations", fmt.Sprint(seed, s.Most), n)
-			}
+			wantNoAllocations(t, 2, call, fmt.Sprint(seed, s.Most))
 		}
 	}
 }

@@ -405,9 +405,6 @@ func fewest(g *goldenTopology, sites []*site) int {
 }
 
 func TestTopologyAllocations(t *testing.T) {
-	if testkit.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	top, free := bigTopology(t, 600)
 	amounts := vec{1, 1, 1}
 	victims := func(yield func(int, vec) bool) {
@@ -433,9 +430,7 @@ func TestTopologyAllocations(t *testing.T) {
 			got = testkit.Must(p.FilterTopology(got, o, request, nil, top, victims))
 		}
 		call()
-		if n := testing.AllocsPerRun(3, call); n != 0 {
-			t.Errorf("%+v: %v allocations", request, n)
-		}
+		wantNoAllocations(t, 3, call, request)
 	}
 }
 

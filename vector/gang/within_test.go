@@ -56,12 +56,7 @@ func runWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 
 func TestWithinStories(t *testing.T) { runStories(t, runWithin) }
 
-func FuzzWithin(f *testing.F) {
-	f.Add(uint64(1), uint16(50))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
-		runWithin(t, new(gang.Proof), seed, int(steps%400))
-	})
-}
+func FuzzWithin(f *testing.F) { fuzzStories(f, 400, runWithin) }
 
 // budgetsWithin is a budgetStory about sets of rows.
 type budgetsWithin struct {
@@ -171,22 +166,10 @@ func runBudgetsWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 }
 
 func TestBudgetsWithinStories(t *testing.T) {
-	var proof gang.Proof
-	stories := uint64(testkit.Amount(t, 200, 1000, 5000))
-	if testkit.RaceEnabled {
-		stories = 40
-	}
-	for seed := range stories {
-		runBudgetsWithin(t, &proof, seed, 40)
-	}
+	manyStories(t, testkit.Amount(t, 200, 1000, 5000), 40, runBudgetsWithin)
 }
 
-func FuzzBudgetsWithin(f *testing.F) {
-	f.Add(uint64(1), uint16(50))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
-		runBudgetsWithin(t, new(gang.Proof), seed, int(steps%100))
-	})
-}
+func FuzzBudgetsWithin(f *testing.F) { fuzzStories(f, 100, runBudgetsWithin) }
 
 // TestWithin has the worked case: two racks of two nodes, and a gang that needs 8 GPUs in one
 // of them.
@@ -278,10 +261,7 @@ func TestWithinMany(t *testing.T) {
 		for owner := range limits.Rows() {
 			limits.SetRow(owner, vec{3, 3, 3, 3, 3})
 		}
-		amounts := make([]vec, len(c.victims.Rows))
-		for i := range amounts {
-			amounts[i] = c.victims.Amounts.Row(nil, i)
-		}
+		amounts := rowsOf(c.victims.Amounts)
 		var p gang.Proof
 		var packer gang.Packer
 		reasons := make(map[gang.Reason]int)
@@ -312,12 +292,7 @@ func TestWithinMany(t *testing.T) {
 		if reasons[gang.InfeasibleBudget] == 0 {
 			t.Error(reasons)
 		}
-		if testkit.RaceEnabled {
-			continue
-		}
-		if n := testing.AllocsPerRun(1, func() { story(nil) }); n != 0 {
-			t.Errorf("identical %v: %v allocations", identical, n)
-		}
+		wantNoAllocations(t, 1, func() { story(nil) }, identical)
 	}
 }
 
