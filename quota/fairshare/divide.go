@@ -113,8 +113,8 @@ type item struct {
 // level is what a child was poured by: a level num/den and a weight.
 type level struct{ num, den, weight uint64 }
 
-// divide divides a column of what a row gets among its children. The parts are in
-// d.got; it returns what is promised beyond the amount.
+// divide divides a column of what a row gets among its children. The parts are in d.got; it
+// returns what is promised beyond the amount.
 func (t *Tree) divide(row int32, children []int32, j int) (over int64) {
 	d, s, n := &t.work, &t.shape, len(children)
 	at, amount := int(s.first[row])*t.cols+j*n, t.used(row, share)[j]

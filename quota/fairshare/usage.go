@@ -153,9 +153,9 @@ func (t *Tree) move(leaf int32, j int, d delta) error {
 
 // addUp adds to a row what it has, keeps and wants in column j, and to all above it what
 // counts there. What a queue wants beyond its limit doesn't count above it: the change is cut at
-// each limit, and it ends where nothing of it is left. name is the queue that changes, which the
-// error is about.
-func (t *Tree) addUp(leaf, row int32, j int, a, n, w int64) (err error) {
+// each limit, and it ends where nothing of it is left. The error is for the first queue whose sum
+// is too large now; it names the one that changes, too.
+func (t *Tree) addUp(changed, row int32, j int, a, n, w int64) (err error) {
 	if row >= 0 && (a != 0 || n != 0 || w != 0) {
 		t.touch(row) // all above it are ranked with it
 	}
@@ -164,7 +164,7 @@ func (t *Tree) addUp(leaf, row int32, j int, a, n, w int64) (err error) {
 		hasA, hasW, l := t.used(row, allocated)[j], t.used(row, wanted)[j], t.used(row, limit)[j]
 		// What has less than 2^53 wanted has less allocated: no other sum can be too large.
 		if hasW+w >= tooLarge && err == nil {
-			err = t.sumError(leaf, row, j, hasW+w)
+			err = t.sumError(changed, row, j, hasW+w)
 		}
 		t.put(row, allocated, j, hasA+a)
 		t.put(row, fixed, j, t.used(row, fixed)[j]+n)
