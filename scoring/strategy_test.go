@@ -44,8 +44,7 @@ func strategyMap(t testing.TB, names ...string) *vectormap.ResourceVectorMap {
 	for i, name := range names {
 		names[i] = strategyName(name)
 	}
-	m := testkit.Must(vectormap.New(names))
-	return m
+	return testkit.Must(vectormap.New(names))
 }
 
 // strategyRow reads amounts in units of the map, such as "cpu 4000 mem 4Gi gpu 2".

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -45,13 +46,7 @@ func golden(c *Config, o Options, in corev1.ResourceList) exact {
 	generated, sum := map[corev1.ResourceName]*big.Rat{}, corev1.ResourceList{}
 	retained := kept.DeepCopy()
 	rules := slices.Clone(c.Rules)
-	slices.SortFunc(rules, func(a, b Rule) int { return len(a.Input) - len(b.Input) }) // any order
-	slices.SortFunc(rules, func(a, b Rule) int {
-		if a.Input < b.Input {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(rules, func(a, b Rule) int { return cmp.Compare(a.Input, b.Input) })
 	for _, r := range rules {
 		q, ok := kept[r.Input]
 		if !ok {

@@ -27,8 +27,7 @@ func newMap(t testing.TB, names string, opts ...vectormap.Option) *vectormap.Res
 	for _, name := range strings.Fields(names) {
 		full = append(full, string(long(name)))
 	}
-	m := testkit.Must(vectormap.New(full, append(opts, vectormap.NoFold())...))
-	return m
+	return testkit.Must(vectormap.New(full, append(opts, vectormap.NoFold())...))
 }
 
 // put returns a vector of m with amounts for the names, in their order.

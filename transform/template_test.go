@@ -79,8 +79,7 @@ func TestRoundUpErrors(t *testing.T) {
 
 func TestTemplateRules(t *testing.T) {
 	percent := func(pct, cards, out corev1.ResourceName, perCard string) Rule {
-		r := testkit.Must(PercentOfDevice(pct, cards, out, resource.MustParse(perCard)))
-		return r
+		return testkit.Must(PercentOfDevice(pct, cards, out, resource.MustParse(perCard)))
 	}
 	for _, c := range []struct {
 		id   string

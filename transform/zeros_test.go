@@ -40,8 +40,7 @@ func TestZeros(t *testing.T) {
 		Operands: []any{
 			func() *transform.Transformation { return transformation() },
 			func() *transform.Linear {
-				l := testkit.Must(transformation().Bind(inputs, inputs, transform.BindOptions{}))
-				return l
+				return testkit.Must(transformation().Bind(inputs, inputs, transform.BindOptions{}))
 			},
 			func() *transform.Config { return transformation().Config() },
 			func() *vectormap.ResourceVectorMap { return inputs },

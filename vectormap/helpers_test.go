@@ -14,8 +14,7 @@ type vec = vector.ResourceVector
 // must makes a map whose build cannot fail.
 func must(t testing.TB, names []string, opts ...Option) *ResourceVectorMap {
 	t.Helper()
-	m := testkit.Must(New(names, opts...))
-	return m
+	return testkit.Must(New(names, opts...))
 }
 
 // rl makes a ResourceList from name, amount, name, amount, …

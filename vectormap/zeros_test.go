@@ -31,8 +31,7 @@ func TestZeros(t *testing.T) {
 			func() *ResourceVectorMap { return must(t, nil) },
 			func() *vector.Matrix { return must(t, nil).NewMatrix(1) },
 			func() *gang.Topology {
-				top := testkit.Must(gang.NewTopology("rack"))
-				return top
+				return testkit.Must(gang.NewTopology("rack"))
 			},
 			func() string { return "nvidia.com/gpu" },
 			func() []string { return []string{"nvidia.com/gpu", "amd.com/gpu"} },

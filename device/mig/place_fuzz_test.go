@@ -96,19 +96,15 @@ func FuzzPlace(f *testing.F) {
 	f.Add([]byte{0, 2, 5, 0, 4, 4, 1, 2, 3})
 	f.Add([]byte{2, 3, 1, 1, 2, 2, 3, 3})
 	f.Add([]byte{11, 7, 7, 5, 0, 0, 7, 1, 254, 0, 0, 7, 1, 254, 0, 0, 7, 1, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7})
-	f.Fuzz(checkBytes)
-}
-
-// TestPlaceRandom is a part of FuzzPlace that every run of the tests has.
-func TestPlaceRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 4))
-	data := make([]byte, 64)
-	for range testkit.Amount(t, 100, 300, 1000) {
+	for range testkit.Amount(f, 100, 300, 1000) {
+		data := make([]byte, 64)
 		for i := range data {
 			data[i] = byte(r.Uint32())
 		}
-		checkBytes(t, data)
+		f.Add(data)
 	}
+	f.Fuzz(checkBytes)
 }
 
 // FuzzOwnGeometry: a profile is in the geometry of its own.

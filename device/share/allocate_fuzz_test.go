@@ -45,8 +45,7 @@ func (g *goldenAllocation) fits(d *share.State) bool {
 }
 
 func (g *goldenAllocation) score(s *share.Scorer, d *share.State) int64 {
-	score := testkit.Must(s.ScoreDevice(g.req.PerInstance, d.Total, d.Free))
-	return score
+	return testkit.Must(s.ScoreDevice(g.req.PerInstance, d.Total, d.Free))
 }
 
 // fragments is Frag of a device by its definition.

@@ -40,8 +40,7 @@ func needScorer(t testing.TB, kind string, koordinator bool, counts ...share.Con
 	for _, c := range counts {
 		cfg.PerInstance, cfg.FillMemory = c.PerInstance, c.FillMemory
 	}
-	s := testkit.Must(share.NewScorer(cfg))
-	return s
+	return testkit.Must(share.NewScorer(cfg))
 }
 
 const (

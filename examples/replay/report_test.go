@@ -240,8 +240,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	read := func(name string) []byte {
-		text := testkit.Must(os.ReadFile(file(name)))
-		return text
+		return testkit.Must(os.ReadFile(file(name)))
 	}
 	for _, want := range []string{"<svg", "DotProd", "BestFit", "all placed", "arrived, % of GPUs", "allocated, % of GPUs", "fragmented, % of GPUs"} {
 		if !bytes.Contains(read("out.svg"), []byte(want)) {

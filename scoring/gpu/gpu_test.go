@@ -22,8 +22,7 @@ func gpuWeighted(t testing.TB, kinds ...[4]float64) *gpu.Typical {
 	for _, k := range kinds {
 		list = append(list, gpu.TypicalPod{CPU: k[0], Count: int(k[1]), Milli: k[2], Weight: k[3]})
 	}
-	typical := testkit.Must(gpu.WeightedPods(list))
-	return typical
+	return testkit.Must(gpu.WeightedPods(list))
 }
 
 // gpuT3 is the list T3 of the cases.
@@ -92,8 +91,7 @@ func testGPUCases(t *testing.T, name string, scorer *gpu.Scorer, req gpu.Request
 
 func gpuCompile[C any](t testing.TB, f func(C, *vectormap.ResourceVectorMap) (*gpu.Scorer, error), cfg C) *gpu.Scorer {
 	t.Helper()
-	s := testkit.Must(f(cfg, gpuMap()))
-	return s
+	return testkit.Must(f(cfg, gpuMap()))
 }
 
 func TestCases(t *testing.T) {

@@ -103,8 +103,7 @@ func openbCluster(t testing.TB, times int) (gpus *gpu.State, cpuLeft []float64) 
 
 func openbTypical(t testing.TB, name string) *gpu.Typical {
 	t.Helper()
-	typical := testkit.Must(gpu.TypicalPods(openbPods(t, name), 0.95))
-	return typical
+	return testkit.Must(gpu.TypicalPods(openbPods(t, name), 0.95))
 }
 
 // TestTypicalOpenb checks the typical pods of the published lists, and the
