@@ -209,25 +209,17 @@ var deviceScorers = []struct {
 	{"ScoreDevices", (*deviceScores).scoreDevices, (*deviceScores).pluginDevices},
 }
 
-// deviceProblems makes each shape once, and only when it is measured.
-func deviceProblems() []func() *deviceScores {
-	var all []func() *deviceScores
-	for _, s := range deviceShapes {
-		all = append(all, sync.OnceValue(func() *deviceScores { return newDeviceScores(s) }))
-	}
-	return all
-}
-
 // BenchmarkDeviceScoreRatio is [BenchmarkRatio] for the device scorer.
 //
 //	ns/call               of the kernel
 //	resourcelist-ns/call  of the plugin's lists
 //	x_resourcelist        how many times as fast as the lists
 func BenchmarkDeviceScoreRatio(b *testing.B) {
-	for n, problem := range deviceProblems() {
+	for _, shape := range deviceShapes {
+		problem := sync.OnceValue(func() *deviceScores { return newDeviceScores(shape) })
 		for _, op := range deviceScorers {
 			for _, impl := range slices.Backward(kernel.Available()) {
-				b.Run(fmt.Sprintf("device=%s/impl=%v/%v", op.name, impl, deviceShapes[n]), func(b *testing.B) {
+				b.Run(fmt.Sprintf("device=%s/impl=%v/%v", op.name, impl, shape), func(b *testing.B) {
 					defer kernel.Use(impl)()
 					d := problem()
 					watch := func(do func(*deviceScores, int)) *stopwatch.Stopwatch {

@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -15,9 +16,7 @@ import (
 // The scenario filter: how many of 16,000 running pods, in a given order, have
 // to go for a gang of 64 to fit on 2,000 nodes with 8 resources.
 //
-//	BenchmarkScenarioFilter/impl=resvec/members=mixed/prefix=4000
-//
-// The answer lies at the prefix named. impl=rowloop is the code that schedulers
+// The answer lies at the prefix named. The row loop is the code that schedulers
 // have: it evicts one victim more, tries to place the gang node by node, takes
 // it back and goes on: a millisecond to some hundred of them a call.
 const (
@@ -317,15 +316,7 @@ func (s *scenario) rows() *rowScenario {
 		sizes[i] = rowNormalizedSum(request, s.total)
 		r.order = append(r.order, i)
 	}
-	slices.SortStableFunc(r.order, func(a, b int) int {
-		switch {
-		case sizes[a] > sizes[b]:
-			return -1
-		case sizes[a] < sizes[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
 	return r
 }
 

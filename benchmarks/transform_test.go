@@ -240,15 +240,6 @@ var transformers = []struct {
 	{"ChargeBatch", (*transformation).charge, (*transformation).listCharges},
 }
 
-// problems makes each shape once, and only when it is measured.
-func problems() []func() *transformation {
-	var all []func() *transformation
-	for _, s := range transformShapes {
-		all = append(all, sync.OnceValue(func() *transformation { return newTransformation(s) }))
-	}
-	return all
-}
-
 // BenchmarkTransformRatio is [BenchmarkRatio] for package transform.
 //
 //	ns/workload               of the kernel
@@ -256,10 +247,11 @@ func problems() []func() *transformation {
 //	dense-ns/workload         of the dense product in gonum
 //	x_resourcelist            how many times as fast as the lists
 func BenchmarkTransformRatio(b *testing.B) {
-	for k, problem := range problems() {
+	for _, shape := range transformShapes {
+		problem := sync.OnceValue(func() *transformation { return newTransformation(shape) })
 		for _, op := range transformers {
 			for _, impl := range slices.Backward(kernel.Available()) {
-				b.Run(fmt.Sprintf("transform=%s/impl=%v/%v", op.name, impl, transformShapes[k]), func(b *testing.B) {
+				b.Run(fmt.Sprintf("transform=%s/impl=%v/%v", op.name, impl, shape), func(b *testing.B) {
 					transformRatio(b, problem(), impl, op.batch, op.list)
 				})
 			}

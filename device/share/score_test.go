@@ -235,10 +235,10 @@ func TestScoreDeviceErrors(t *testing.T) {
 }
 
 // goldenScore is the specification in integers of any size.
-func goldenScore(cfg share.Config, fill bool, request, total, free func(share.Resource) *big.Int) int64 {
+func goldenScore(cfg share.Config, request, total, free func(share.Resource) *big.Int) int64 {
 	filled := func(r, from share.Resource) *big.Int {
 		x := request(r)
-		if fill && x.Sign() == 0 && total(r).Sign() > 0 && total(from).Sign() > 0 {
+		if cfg.FillMemory && x.Sign() == 0 && total(r).Sign() > 0 && total(from).Sign() > 0 {
 			return x.Div(new(big.Int).Mul(request(from), total(r)), total(from))
 		}
 		return x
@@ -289,7 +289,7 @@ func goldenNodeScore(cfg share.Config, need share.Requirement, devices []share.S
 		}
 		return x
 	}
-	return goldenScore(cfg, cfg.FillMemory, request, total, free)
+	return goldenScore(cfg, request, total, free)
 }
 
 // FuzzScore compares the scores of devices and nodes with the golden model.
