@@ -8,9 +8,9 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// checkVictim returns what is wrong with amounts to release on a row of m, or to take
-// there, as far as [vector.Overlay.AddToRow] does not say it. That allows negative amounts and
-// panics without such a row, which a list of victims from a cache may have.
+// checkVictim returns what is wrong with amounts to release on a row of m, as far as
+// [vector.Overlay.AddToRow] does not say it. That allows negative amounts and panics without such
+// a row, which a list of victims from a cache may have.
 func checkVictim(m *vector.Matrix, row int, amounts vector.ResourceVector) error {
 	checkVector(m, amounts)
 	if uint(row) >= uint(m.Rows()) {
