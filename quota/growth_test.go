@@ -235,9 +235,7 @@ func reconcileGone(t *testing.T, n int) func() {
 	for i := range queues {
 		queues[i] = withRoom(m, queues[i])
 	}
-	if _, _, err := l.setBuilt(queues, nil); err != nil {
-		t.Fatal(err)
-	}
+	(&world{t, l}).replace(queues...)
 	for i := range n {
 		view.Tasks = append(view.Tasks, Task{ID: fmt.Sprint(i), Job: fmt.Sprint(i), Queue: queues[i].Name, Node: "n", Phase: TaskAllocated})
 	}
