@@ -121,7 +121,7 @@ func TestDenied(t *testing.T) {
 		var got []string
 		for _, card := range []string{"A", "B"} {
 			limit := fmt.Sprint(l.queues["org"].Cells[l.dims[card]].Limit)
-			if limit == fmt.Sprint(Unlimited) {
+			if limit == fmt.Sprint(int64(Unlimited)) {
 				limit = "inf"
 			}
 			got = append(got, card+" "+limit)

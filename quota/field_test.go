@@ -75,7 +75,7 @@ func TestOddQuantities(t *testing.T) {
 		{"cpu", "10P", math.Inf(1), `quota: capability: resource "cpu": the amount is 10P, more than can be counted: it is no limit`},
 		{"memory", "8Pi", math.Inf(1), `quota: capability: resource "memory": the amount is 8Pi, more than can be counted: it is no limit`},
 		{"ephemeral-storage", "1Ei", math.Inf(1), `quota: capability: resource "ephemeral-storage": the amount is 1Ei, more than can be counted: it is no limit`},
-		{"memory", fmt.Sprint(Unlimited), math.Inf(1), `quota: capability: resource "memory": the amount is 9223372036854775807, more than can be counted: it is no limit`},
+		{"memory", fmt.Sprint(int64(Unlimited)), math.Inf(1), `quota: capability: resource "memory": the amount is 9223372036854775807, more than can be counted: it is no limit`},
 	} {
 		queue, notes, err := new(Config).buildQueue(m, Queue{Name: "q", Capability: corev1.ResourceList{corev1.ResourceName(c.name): resource.MustParse(c.amount)}})
 		if err != nil {
