@@ -90,19 +90,16 @@ func (h histogram) check(t *testing.T, operations uint64) {
 	if operations < 100_000 {
 		return
 	}
+	wanted := []string{"repeat", "conflict", string(reasonTooLarge), modelOrphan}
 	for _, op := range modelOps {
-		if !seen[op.name] {
-			t.Errorf("%s never occurred", op.name)
-		}
+		wanted = append(wanted, op.name)
 	}
 	for _, row := range reasons[1:book.OverCapacity] {
-		if !seen[string(row.reason)] {
-			t.Errorf("%s never occurred", row.reason)
-		}
+		wanted = append(wanted, string(row.reason))
 	}
-	for _, outcome := range []string{"repeat", "conflict", string(reasonTooLarge), modelOrphan} {
-		if !seen[outcome] {
-			t.Errorf("%s never occurred", outcome)
+	for _, what := range wanted {
+		if !seen[what] {
+			t.Errorf("%s never occurred", what)
 		}
 	}
 }
@@ -189,18 +186,14 @@ func newModel(t *testing.T, seed uint64, counts histogram) *model {
 		n -= m.IntN(3)
 	}
 	m.g = newGolden(cfg, modelOutputs[m.IntN(len(modelOutputs))])
-	dims, err := testMap(nil, outputNames(m.g.outs)...)
-	if err != nil {
-		m.fatal("NewMap: %v", err)
-	}
-	m.m = dims
+	m.m = testkit.Must(testMap(nil, outputNames(m.g.outs)...))
 	m.widen(modelCards[:n])
 	m.g.setCatalog(cluster)
 	m.newQueues()
 	m.g.setQueues(m.queues)
 	l, err := newBuilt(cfg, m.m, cluster, m.specs())
 	if err != nil {
-		m.fatal("New: %v", err)
+		m.fatal("%v", err)
 	}
 	m.l = l
 	m.forget()
@@ -878,7 +871,7 @@ func (m *model) setQueues() (got, want modelResult) {
 	var cards []string
 	var wide *vectormap.ResourceVectorMap
 	if m.IntN(10) == 0 {
-		cards = m.more()
+		cards = modelCards[len(m.g.cards):min(len(m.g.cards)+1, len(modelCards))] // the next one, if any
 		wide = m.wider(cards)
 	}
 	got.text = fmt.Sprint(m.l.setBuilt(specs, wide))
@@ -895,16 +888,15 @@ func (m *model) setQueues() (got, want modelResult) {
 // cutBranch leaves out a queue and all below it, one with a parent and children if
 // there is any.
 func (m *model) cutBranch() {
-	var middle []string
+	var all, middle []string
 	for _, q := range m.queues {
+		all = append(all, q.name)
 		if q.parent != "" && slices.ContainsFunc(m.queues, func(child goldQueue) bool { return child.parent == q.name }) {
 			middle = append(middle, q.name)
 		}
 	}
 	if len(middle) == 0 {
-		for _, q := range m.queues {
-			middle = append(middle, q.name)
-		}
+		middle = all
 	}
 	if len(middle) == 0 {
 		return
@@ -928,18 +920,9 @@ func outputNames(outs []string) (names []corev1.ResourceName) {
 	return names
 }
 
-// more returns a card that the ledger doesn't have yet, none if it has all.
-func (m *model) more() (cards []string) {
-	return modelCards[len(m.g.cards):min(len(m.g.cards)+1, len(modelCards))]
-}
-
 // wider returns a map that has more cards.
 func (m *model) wider(cards []string) *vectormap.ResourceVectorMap {
-	wide, err := extendMap(m.m, cards)
-	if err != nil {
-		m.fatal("%v", err)
-	}
-	return wide
+	return testkit.Must(extendMap(m.m, cards))
 }
 
 // widen takes over more cards.

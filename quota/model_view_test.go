@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -26,7 +25,7 @@ func (m *model) reconcile() (got, want modelResult) {
 	if view.Partial {
 		m.what = "Reconcile, partial"
 	}
-	rep := testkit.Must(m.l.Reconcile(view))
+	rep, err := m.l.Reconcile(view)
 	for i := range rep.Failed {
 		rep.Failed[i].Detail = ""
 	}
@@ -38,7 +37,7 @@ func (m *model) reconcile() (got, want modelResult) {
 			m.fatal("the same view again: %+v, %v", again, err)
 		}
 	}
-	return modelResult{text: modelReport(&rep)}, modelResult{text: modelReport(&wantRep), changed: wantRep.Changed}
+	return modelResult{text: modelReport(&rep), err: err}, modelResult{text: modelReport(&wantRep), changed: wantRep.Changed}
 }
 
 func modelReport(r *Report) string {
