@@ -18,7 +18,7 @@ import (
 //	what is asked for   task.go, parse.go (annotations), requests.go, resolve.go,
 //	                    resolvejob.go; outputs.go (what the transformation makes)
 //	operations          operate.go, gang.go, release.go; batch.go, nodescore.go, copies.go
-//	answers             answer.go, message.go, explain.go (of the book), names.go, errors.go
+//	answers             answer.go, amount.go, message.go, explain.go (of the book), names.go, errors.go
 //	the cluster         view.go, reconcile.go, resolverunning.go
 //	what others see     events.go (and amounts), status.go, jobs.go, check.go, counters.go
 //	restarts            snapshot.go, decode.go (the text), restore.go
