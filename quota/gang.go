@@ -19,7 +19,7 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for i, t := range tasks {
 		nodes[i] = t.node
 	}
-	l.lockPlaced(nodes)
+	l.lockOn(&l.mu, nodes...)
 	g := gang{l: l, tasks: tasks, seq: l.seq + 1}
 	a, err := g.commit()
 	var events []Event

@@ -52,10 +52,9 @@ func (l *Ledger) jobsIn(queue string) (list []JobStatus) {
 	if q == nil {
 		return nil
 	}
-	// Made once: it may be asked of a hundred thousand jobs.
-	isBelow := q.Below()
+	below := q.Below()
 	for _, j := range l.jobs {
-		if isBelow(j.Queue) {
+		if below[j.Queue] {
 			list = append(list, l.jobStatus(j))
 		}
 	}

@@ -35,7 +35,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 		return Report{}, err
 	}
 	r.sight = s
-	l.lockPlaced(s.nodes())
+	l.lockOn(&l.mu, s.nodes()...)
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
 	r.assign()
@@ -419,7 +419,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		p.Cut()
 	}
 	// The same view again is no change, and no number.
-	if reserved && p.Agrees(&j.Job, needs.AnyMix) {
+	if reserved && p.Agrees(&j.Job) {
 		return
 	}
 	var is book.Answer
@@ -437,7 +437,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	if !reserved {
 		list, j.seq = &r.rep.Imported, r.seq
 	}
-	j.Reserve(&p, needs.AnyMix)
+	j.Reserve(&p)
 	r.did(list, j.id, "")
 	r.events = append(r.events, l.jobEvent(eventReconciled, r.seq, j)...)
 }

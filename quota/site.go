@@ -122,26 +122,6 @@ func (l *Ledger) readSites(found map[string][]device.Card) {
 	}
 }
 
-// lockPlaced begins a change of tasks on nodes, empty for those that aren't known. The
-// catalog is asked while the ledger isn't locked, see lockOn.
-func (l *Ledger) lockPlaced(nodes []string) {
-	l.lock()
-	for {
-		source, dims := l.source, l.dims
-		if !slices.ContainsFunc(nodes, func(node string) bool { return node != "" && source.seen(node) == nil }) {
-			return
-		}
-		l.mu.Unlock()
-		for _, node := range nodes {
-			source.on(node, dims)
-		}
-		l.mu.Lock()
-		if l.source == source { // what isn't seen by now is unknown
-			return
-		}
-	}
-}
-
 // lockFound begins a change to another catalog, and returns what that says of the nodes
 // on which tasks are charged.
 func (l *Ledger) lockFound(catalog Catalog) map[string][]device.Card {

@@ -59,9 +59,9 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 		return QueueStatus{}, false
 	}
 	// Waiting tasks are few, and are in no sum: they are counted when somebody asks.
-	waiting, isBelow := make([]int64, len(q.Cells)), q.Below()
+	waiting, below := make([]int64, len(q.Cells)), q.Below()
 	l.countWaiting(func(at *book.Queue, dim int32, amount int64) {
-		if isBelow(at) {
+		if below[at] {
 			waiting[dim] = book.AddSaturated(waiting[dim], amount)
 		}
 	})

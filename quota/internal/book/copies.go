@@ -14,12 +14,12 @@ type Copies struct {
 	Next    Answer   // to one copy more
 }
 
-// option makes an option of the room for an amount.
-func (r room) option(item int, amount int64) Option {
+// note adds the room for an amount.
+func (f *Copies) note(item int, amount int64, r room) {
 	if amount <= r.amount {
 		r.why = Yes
 	}
-	return Option{Item: item, Dim: r.dim, Why: r.why, Room: r.amount, Level: r.level, Limit: r.limit()}
+	f.Options = append(f.Options, r.option(item, r.why))
 }
 
 // aside returns a copy of the queue and of those above it, to change amounts of.
@@ -39,15 +39,12 @@ func (q *Queue) aside() *Queue {
 func ReserveCopies(q *Queue, m *Min) (f Copies) {
 	q = q.aside()
 	if q.Admits() == Yes {
-		option := func(item int, dim int32, amount int64) {
-			f.Options = append(f.Options, q.minRoom(dim, amount, 0, nil, nil).option(item, amount))
-		}
 		for dim, amount := range m.Plain {
-			option(0, int32(dim), amount)
+			f.note(0, amount, q.minRoom(int32(dim), amount, 0, nil, nil))
 		}
 		for i := range m.Items {
 			for _, dim := range m.Items[i].Alts.Cards {
-				option(i, dim, m.Items[i].Amount)
+				f.note(i, m.Items[i].Amount, q.minRoom(dim, m.Items[i].Amount, 0, nil, nil))
 			}
 		}
 	}
@@ -93,7 +90,10 @@ func (f *Copies) endless(q *Queue, plain *Plain, n int, alternatives func(i int)
 	if f.Next.OK() || f.N < fewCopies {
 		return
 	}
-	limited := func(dim int32) bool { return q.floorRoom(dim, nil, nil).amount != Unlimited }
+	limited := func(dim int32) bool {
+		r, _ := q.floorRoom(dim, nil, nil)
+		return r.amount != Unlimited
+	}
 	for dim, amount := range plain {
 		if amount > 0 && limited(int32(dim)) {
 			return
@@ -105,7 +105,7 @@ func (f *Copies) endless(q *Queue, plain *Plain, n int, alternatives func(i int)
 		}
 	}
 	f.N = Unlimited
-	f.Next.begin()
+	f.Next.clear()
 }
 
 // ChargeCopies counts how many tasks of a job, which may be nil, could be charged
@@ -121,7 +121,7 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 	MayCharge(&f.Next, first.Queue, first, u, cards, nil)
 	if q.Admits() == Yes {
 		for dim, amount := range u.Plain {
-			f.Options = append(f.Options, q.chargeRoom(int32(dim), amount, first.Held[dim]).option(0, amount))
+			f.note(0, amount, q.chargeRoom(int32(dim), amount, first.Held[dim]))
 		}
 		f.Options = append(f.Options, f.Next.Options...)
 	}

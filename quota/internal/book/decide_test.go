@@ -55,7 +55,7 @@ func (w *world) reserve(m Min) *Job {
 	}
 	j := &Job{}
 	w.AddJob(j, w.q)
-	j.Reserve(&p, m.AnyMix)
+	j.Reserve(&p)
 	return j
 }
 

@@ -20,7 +20,7 @@ func (a *Answer) mayForce(q *Queue, reason Reason, item int, dim int32, amount i
 
 // MayForce reports whether a task can be counted on cards, one for each item.
 func MayForce(a *Answer, q *Queue, u *Use, cards []int32) bool {
-	a.begin()
+	a.clear()
 	for dim, amount := range u.Plain {
 		if !a.mayForce(q, lacksPlain[dim], 0, int32(dim), amount) {
 			return false
@@ -49,7 +49,7 @@ func MayMove(j *Job, q *Queue) bool {
 // MayHold reports whether the holds of a plan, that FillAll has made for a job, which may be
 // nil, can be counted in a queue.
 func (p *Plan) MayHold(a *Answer, q *Queue, own *Job) bool {
-	a.begin()
+	a.clear()
 	for dim, need := range p.plain {
 		dim := int32(dim)
 		if r := q.countRoom(dim, need.Covered+own.heldOn(dim)); need.lack() > 0 && need.Amount > r.amount {
@@ -111,7 +111,7 @@ func (t *Task) Force(u *Use, cards []int32) {
 func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
 	var p Plan // of no min: it finds which implicit items the charges need
 	p.Start(&Min{AnyMix: anyMix}, j)
-	j.adopt(&p, anyMix, false)
+	j.adopt(&p, false)
 	if j.Tasks == 0 {
 		b.Drop(j)
 	}
@@ -158,8 +158,8 @@ func (p *Plan) Cut() {
 
 // Agrees reports whether the job is as the plan would make it. Then the same view again
 // changes nothing, and the ledger's number stays.
-func (p *Plan) Agrees(j *Job, anyMix bool) bool {
-	if j.AnyMix != anyMix {
+func (p *Plan) Agrees(j *Job) bool {
+	if j.AnyMix != p.next.AnyMix {
 		return false
 	}
 	for dim, need := range p.plain {

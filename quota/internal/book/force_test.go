@@ -52,10 +52,10 @@ func TestAgrees(t *testing.T) {
 			w.charge(j, Use{Plain: Plain{1, 1}, Items: []UseItem{{w.alts("A|B"), 2}}}, cardB)
 			w.charge(j, Use{Plain: Plain{2, 2}, Items: []UseItem{{w.alts("B|C"), 1}}}, cardC) // binds the next ones
 			p := w.planned(j)
-			if !p.Agrees(j, c.anyMix) {
+			if !p.Agrees(j) {
 				t.Fatal("the plan of what is there doesn't agree")
 			}
-			if c.other(w, j); p.Agrees(j, c.anyMix) {
+			if c.other(w, j); p.Agrees(j) {
 				t.Error("agrees")
 			}
 		})
@@ -64,7 +64,7 @@ func TestAgrees(t *testing.T) {
 	w := newWorld(t)
 	j := w.reserve(Min{Items: []MinItem{{w.alts("A|B"), 0, 1}}})
 	j.Items[0].At = 1
-	if !w.planned(j).Agrees(j, false) {
+	if !w.planned(j).Agrees(j) {
 		t.Error("nothing is held or charged, and yet it matters where")
 	}
 }
@@ -103,7 +103,7 @@ func TestFillAll(t *testing.T) {
 		var p Plan
 		p.Start(&Min{AnyMix: c.anyMix, Items: []MinItem{{w.alts("A|B"), 3, 1}, {w.alts("C|B|A"), 3, 1}}}, j)
 		p.FillAll(w.q, j)
-		j.Reserve(&p, c.anyMix)
+		j.Reserve(&p)
 		on := func(it *Item) (held []int64) {
 			for at := range it.Alts.Cards {
 				held = append(held, it.HeldAt(at))
@@ -131,7 +131,7 @@ func TestDrawOfElsewhere(t *testing.T) {
 	if !MayReserve(&a, w.q, &Min{Items: []MinItem{{w.alts("A|B"), 3, 1}}}, j, &p) {
 		t.Fatal(answerText(&a, nil))
 	}
-	j.Reserve(&p, false)
+	j.Reserve(&p)
 	var covered []int64
 	for task := j.First; task != nil; task = task.Next {
 		covered = append(covered, task.Charges[0].Covered)

@@ -102,12 +102,24 @@ type Option struct {
 // OK reports whether the answer is yes.
 func (a *Answer) OK() bool { return a.Reason == Yes }
 
-// begin clears an answer for another question.
-func (a *Answer) begin() { a.Reason, a.Lack, a.Options = Yes, Lack{}, a.Options[:0] }
+// clear clears an answer for another question.
+func (a *Answer) clear() { a.Reason, a.Lack, a.Options = Yes, Lack{}, a.Options[:0] }
 
-func (a *Answer) refuse(reason Reason) bool {
-	a.Reason = reason
-	return false
+// begin clears an answer for a request to a queue, which may be nil, and reports whether
+// that is decided without a look at amounts.
+func (a *Answer) begin(q *Queue, invalid, nothing bool) (decided bool) {
+	a.clear()
+	switch a.Reason = q.Admits(); {
+	case a.Reason != Yes:
+	case invalid:
+		a.Reason = Invalid
+	case nothing:
+	case q.Empty:
+		a.Reason = Empty
+	default:
+		return false
+	}
+	return true
 }
 
 // lacks refuses an amount for want of room.
@@ -119,16 +131,14 @@ func (a *Answer) lacks(reason Reason, item int, requested int64, r room) bool {
 
 // note adds an option. why is Yes if it has room.
 func (a *Answer) note(item int, r room, why Reason) {
-	if a.Brief {
-		return
+	if !a.Brief {
+		a.Options = append(a.Options, r.option(item, why))
 	}
-	n := len(a.Options)
-	if n < cap(a.Options) {
-		a.Options = a.Options[:n+1]
-	} else {
-		a.Options = append(a.Options, Option{})
-	}
-	a.Options[n] = Option{Item: item, Dim: r.dim, Why: why, Room: r.amount, Level: r.level, Limit: r.limit()}
+}
+
+// option makes an option of a room. why is Yes if that is enough.
+func (r *room) option(item int, why Reason) Option {
+	return Option{Item: item, Dim: r.dim, Why: why, Room: r.amount, Level: r.level, Limit: r.limit()}
 }
 
 // room is the most that can be had in one dimension.
@@ -173,18 +183,7 @@ func (r *room) limit() int64 {
 // options all alternatives. The refusal is of what fails first: cpu, memory, and then the
 // items in order.
 func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []Pick {
-	a.begin()
-	switch reason := q.Admits(); {
-	case reason != Yes:
-		a.Reason = reason
-		return picks
-	case u.Invalid:
-		a.Reason = Invalid
-		return picks
-	case u.Plain == Plain{} && len(u.Items) == 0:
-		return picks
-	case q.Empty:
-		a.Reason = Empty
+	if a.begin(q, u.Invalid, u.Plain == Plain{} && len(u.Items) == 0) {
 		return picks
 	}
 	j = j.In(q) // what the job holds in another queue covers nothing here

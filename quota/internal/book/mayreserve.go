@@ -16,19 +16,12 @@ package book
 // A job that the queue has already, own, is asked for a new min: its present part
 // of the floor doesn't count, and its charges are drawn against the min first.
 func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
-	a.begin()
-	if reason := q.Admits(); reason != Yes {
-		return a.refuse(reason)
+	decided := a.begin(q, m.Invalid, m.Plain == Plain{} && len(m.Items) == 0)
+	if a.OK() {
+		p.Start(m, own) // also for a min of nothing: it may replace another one
 	}
-	if m.Invalid {
-		return a.refuse(Invalid)
-	}
-	p.Start(m, own) // also for a min of nothing: it may replace another one
-	if m.Plain == (Plain{}) && len(m.Items) == 0 {
-		return true
-	}
-	if q.Empty {
-		return a.refuse(Empty)
+	if decided {
+		return a.OK()
 	}
 	for dim, need := range p.plain {
 		dim, amount := int32(dim), need.Amount
@@ -89,8 +82,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 	tooLarge := false                // whether more can't be counted on some alternative
 	for at, card := range it.Alts.Cards {
 		covered := it.coveredAt(at)
-		r := q.floorRoom(card, own, p)
-		unheld := q.unheldRoom(card, own, p)
+		r, unheld := q.floorRoom(card, own, p)
 		over, unheldOver = over || covered > max(r.amount, 0), unheldOver || covered > max(unheld, 0)
 		whole, unheldWhole := wholeUnits(r.amount, covered, it.Unit), wholeUnits(unheld, covered, it.Unit)
 		if min(left+covered, unheldWhole) > whole {
@@ -154,8 +146,8 @@ func wholeUnits(room, covered, unit int64) int64 {
 
 // minRoom is floorRoom for an amount of which so much is there already, with why it has less.
 func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) room {
-	r := q.floorRoom(dim, own, p)
-	if amount > r.amount && amount <= q.unheldRoom(dim, own, p) {
+	r, unheld := q.floorRoom(dim, own, p)
+	if amount > r.amount && amount <= unheld {
 		r.why = Promised
 	}
 	return r.within(amount, q.countRoom(dim, there))
@@ -165,28 +157,19 @@ func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) room 
 // leaves of the limit. Of the floor that is without what the job, own, has there now, and
 // with what the plan has so far; either may be nil. The queue that leaves the least is the
 // level of the refusal, the lowest one of equals: the walk goes up, and take keeps the
-// first.
-func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) room {
-	r, change := room{dim: dim}, own.inFloor(dim)-p.sum(dim)
+// first. unheld is the room if nothing were held for other jobs.
+func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) (r room, unheld int64) {
+	r, unheld = room{dim: dim}, Unlimited
+	held, change := own.heldOn(dim), own.inFloor(dim)-p.sum(dim)
 	for ; q != nil; q = q.Parent {
-		free := q.Cells[dim].floorFree()
-		if free != Unlimited {
-			free += change
+		c, free := &q.Cells[dim], Unlimited
+		if c.Limit != Unlimited {
+			free = c.Limit - c.Floor() + change
+			unheld = min(unheld, free+c.Held-held)
 		}
 		r.take(free, q, OverCapacity)
 	}
-	return r
-}
-
-// unheldRoom is floorRoom if nothing were held for any job, without the level.
-func (q *Queue) unheldRoom(dim int32, own *Job, p *Plan) int64 {
-	amount, change := Unlimited, own.inFloor(dim)-own.heldOn(dim)-p.sum(dim)
-	for ; q != nil; q = q.Parent {
-		if c := &q.Cells[dim]; c.Limit != Unlimited {
-			amount = min(amount, c.Limit-c.Allocated+c.Elastic+change)
-		}
-	}
-	return amount
+	return r, unheld
 }
 
 // inFloor returns what the job, which may be nil, has in the floor of a dimension.

@@ -86,7 +86,7 @@ func (p *Plan) Start(m *Min, j *Job) {
 	if j == nil || j.First == nil {
 		return
 	}
-	p.next.AnyMix, p.next.Items = m.AnyMix, p.next.Items[:0]
+	p.next.Items = p.next.Items[:0]
 	for i := range p.items {
 		it := &p.items[i]
 		p.next.Items = append(p.next.Items, it.Item)
@@ -102,6 +102,7 @@ func (p *Plan) Start(m *Min, j *Job) {
 
 // list makes the plan one of the items of a min, without holds.
 func (p *Plan) list(m *Min) {
+	p.next.AnyMix = m.AnyMix
 	p.plain = [...]Coverage{CPU: {Amount: m.Plain[CPU]}, Memory: {Amount: m.Plain[Memory]}}
 	p.store, p.items = resized(p.store, len(m.Items)), resized(p.items, len(m.Items))
 	p.implicit, p.tasks, p.sums, p.amounts, p.charges = nil, p.tasks[:0], p.sums[:0], p.amounts[:0], p.charges[:0]

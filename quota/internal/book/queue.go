@@ -51,14 +51,6 @@ func (c *Cell) Floor() int64 { return c.Allocated - c.Elastic + c.Held }
 // Full is what tasks use, and what is held for jobs.
 func (c *Cell) Full() int64 { return c.Allocated + c.Held }
 
-// floorFree returns what the limit leaves of the floor.
-func (c *Cell) floorFree() int64 {
-	if c.Limit == Unlimited {
-		return Unlimited
-	}
-	return c.Limit - c.Floor()
-}
-
 // exceeded reports whether the queue uses more than its limit, or promised to.
 func (c *Cell) exceeded() bool {
 	return c.Limit != Unlimited && (c.Allocated > c.Limit || c.Floor() > c.Limit)

@@ -22,14 +22,14 @@ func (b *Book) leave(q *Queue) {
 
 // Reserve gives a job the min of a plan that [MayReserve] has made for it, instead of
 // the one that it has.
-func (j *Job) Reserve(p *Plan, anyMix bool) { j.adopt(p, anyMix, true) }
+func (j *Job) Reserve(p *Plan) { j.adopt(p, true) }
 
 // adopt makes the min of a job that of a plan. The old min goes out of the cells wholly and
 // the new one comes in, since what a charge leaves uncovered, and so is elastic, may differ
 // too.
-func (j *Job) adopt(p *Plan, anyMix, reserved bool) {
+func (j *Job) adopt(p *Plan, reserved bool) {
 	j.countMin(-1)
-	j.Reserved, j.AnyMix = reserved, anyMix
+	j.Reserved, j.AnyMix = reserved, p.next.AnyMix
 	for dim := range p.plain {
 		j.Min[dim], j.Held[dim] = p.plain[dim].Amount, p.plain[dim].lack()
 	}

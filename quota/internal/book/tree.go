@@ -5,23 +5,13 @@ import "slices"
 // The queues change: limits, parents, dimensions. Then the tree is linked anew, and all
 // sums are made from the records.
 
-// Below returns a test whether a queue is q or below it. However many queues it is asked
-// about, it goes from each to its parent once.
-func (q *Queue) Below() func(*Queue) bool {
-	known := map[*Queue]bool{q: true, nil: false}
-	return func(other *Queue) bool {
-		var path []*Queue
-		is, ok := known[other]
-		for !ok {
-			path = append(path, other)
-			other = other.Parent
-			is, ok = known[other]
-		}
-		for _, other := range path {
-			known[other] = is
-		}
-		return is
+// Below returns the queue and those below it.
+func (q *Queue) Below() map[*Queue]bool {
+	below := map[*Queue]bool{}
+	for _, q := range topDown([]*Queue{q}) {
+		below[q] = true
 	}
+	return below
 }
 
 // Depth returns how many queues are above.
@@ -63,8 +53,9 @@ func (b *Book) link(q *Queue) {
 }
 
 // TopDown returns the queues level by level: sums go through them backwards, limits forwards.
-func (b *Book) TopDown() []*Queue {
-	queues := slices.Clone(b.top)
+func (b *Book) TopDown() []*Queue { return topDown(slices.Clone(b.top)) }
+
+func topDown(queues []*Queue) []*Queue {
 	for i := 0; i < len(queues); i++ {
 		queues = append(queues, queues[i].Children...)
 	}
