@@ -32,15 +32,14 @@ func (l *Ledger) TaskCopies(task *TaskRequest) (f Fits, err error) {
 	l.serves(task.owner)
 	l.rlock()
 	defer l.mu.RUnlock()
-	t := task
-	q, j := l.queueOf(&t.queueAt, t.queue), l.jobOf(t)
-	if j != nil && queueName(j.Queue) != t.queue {
-		return f, elsewhere(t.job, j, t.queue)
+	q, j := l.queueOf(&task.queueAt, task.queue), l.jobOf(task)
+	if j != nil && queueName(j.Queue) != task.queue {
+		return f, elsewhere(task.job, j, task.queue)
 	}
 	l.counts.questions.Add(1)
-	copies := book.ChargeCopies(q, j, l.anyMix(t), &t.use, t.bound)
+	copies := book.ChargeCopies(q, j, l.anyMix(task), &task.use, task.bound)
 	l.fillCopies(&f, &copies)
-	l.fillTask(&f.Next, &copies.Next, t, q)
+	l.fillTask(&f.Next, &copies.Next, task, q)
 	return f, nil
 }
 

@@ -275,12 +275,9 @@ func (r *reconciler) confirm(t *task, node string) {
 	}
 }
 
-// allocated returns the tasks of a job in the view, which may be nil, that are to be charged.
+// allocated returns the tasks of a job in the view that are to be charged.
 func (r *reconciler) allocated(v *sightJob) iter.Seq[*sightTask] {
 	return func(yield func(*sightTask) bool) {
-		if v == nil {
-			return
-		}
 		for _, vt := range v.tasks {
 			if vt.class == classAllocated && !r.gone[vt.req.id] && !yield(vt) {
 				return
@@ -452,7 +449,8 @@ func (r *reconciler) wait() {
 		for _, vt := range v.tasks {
 			t := vt.req
 			if vt.class == classPending && t.invalid == "" && l.tasks[t.id] == nil && !r.gone[t.id] {
-				waiting[t.id] = newWaiting(t.id, t.job, t.queue, t.use)
+				// What it was made of is not kept: nobody asks for it, and there may be many.
+				waiting[t.id] = &TaskRequest{id: t.id, job: t.job, queue: t.queue, use: t.use}
 			}
 		}
 	}

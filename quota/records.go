@@ -89,12 +89,6 @@ const (
 	taskConfirmed                  // charged and seen
 )
 
-// newWaiting makes the request of a task that was pending when a view had it last. What it was
-// made of is not kept: nobody asks for it, and there may be many.
-func newWaiting(id, job, queue string, use book.Use) *TaskRequest {
-	return &TaskRequest{id: id, job: job, queue: queue, use: use}
-}
-
 // isOutput reports whether an item of the book is an output.
 func isOutput(alts *book.Alternatives) bool { return alts.Anywhere }
 

@@ -528,7 +528,7 @@ func (r *restorer) waitingTask(s *snapshotTask) error {
 		}
 		use.Add(book.UseItem{Alts: alts, Amount: s.Charges[k].Milli})
 	}
-	r.l.waiting[s.ID] = newWaiting(s.ID, s.Job, s.Queue, use)
+	r.l.waiting[s.ID] = &TaskRequest{id: s.ID, job: s.Job, queue: s.Queue, use: use}
 	return nil
 }
 

@@ -237,7 +237,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) erro
 	}
 	class := l.class(task)
 	t, notes, err := l.sightOf(task, class)
-	if isAmount(err) { // one that a caller lists, as of a claim: it stops no other task
+	if errors.Is(err, ErrBadAmount) { // one that a caller lists, as of a claim: it stops no other task
 		// The pod may be running all the same: what it uses is charged, without what the
 		// caller lists.
 		without := *task
@@ -288,16 +288,13 @@ func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []EntryEr
 	return t, nil, err
 }
 
-// isAmount reports whether an error is of amounts that a caller lists.
-func isAmount(err error) bool { return errors.Is(err, ErrBadAmount) }
-
 // lookAtMin resolves the min of a job. Where tasks of it have ended, it is no more
 // cpu and memory than those that are left ask for: what has ended isn't reserved
 // again.
 func (l *Ledger) lookAtMin(j *sightJob, rep *Report) error {
 	r, _, err := l.ResolveJob(j.Job)
 	switch {
-	case err != nil && !isAmount(err):
+	case err != nil && !errors.Is(err, ErrBadAmount):
 		return err
 	case j.MinUnknown: // whatever it says stays unused
 		return nil

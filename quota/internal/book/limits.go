@@ -43,7 +43,10 @@ func limitLevel(siblings []*Queue, dims []int, total func(dim int) int64, enforc
 		}
 		for _, q := range siblings {
 			is := quota(q, dim)
-			real := realCapability(is.Capability, total(dim), guaranteed, is.Guarantee)
+			real := is.Capability
+			if there := total(dim); there != Unlimited {
+				real = min(real, max(0, there-guaranteed)+is.Guarantee)
+			}
 			q.Cells[dim].Limit = is.Capability
 			if enforce {
 				q.Cells[dim].Limit = real
@@ -52,13 +55,6 @@ func limitLevel(siblings []*Queue, dims []int, total func(dim int) int64, enforc
 			q.Deserved[dim] = max(min(is.Deserved, real), is.Guarantee)
 		}
 	}
-}
-
-func realCapability(capability, total, guaranteed, guarantee int64) int64 {
-	if total == Unlimited {
-		return capability
-	}
-	return min(capability, max(0, total-guaranteed)+guarantee)
 }
 
 // Share returns how much of what it deserves a queue uses, in the dimension where
