@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -154,7 +153,7 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 	if m.g.cfg.UnlimitedCPUMemory && len(cards) > 0 {
 		t.items = t.counted()
 	}
-	t.node = cmp.Or(m.oneOf(append(modelNodes, "gone", "")...))
+	t.node = m.oneOf(append(modelNodes, "gone", "")...)
 	if len(cards) > 0 && m.IntN(4) > 0 {
 		for node, on := range m.g.nodes {
 			if goldHas(on, cards[0].cards[0]) {
@@ -162,17 +161,14 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 			}
 		}
 	}
-	switch n := m.IntN(20); {
-	case n < 12:
+	rare := []class{classPending, classPending, classPending, classAside, classEnded, classEnded}
+	if n := m.IntN(20); n < len(rare) {
+		t.class = rare[n]
+	} else {
 		t.class = classAllocated
-	case n < 15:
+	}
+	if t.class == classAside && m.g.cfg.CountReleasing {
 		t.class = classPending
-	case n < 16:
-		t.class = classAside
-	case n < 18:
-		t.class = classEnded
-	default:
-		t.class = classAllocated
 	}
 	return t
 }
@@ -183,28 +179,19 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 		ID: t.id, Job: t.job, Queue: t.queue, Node: t.node,
 		Request: t.goldRequest.requests(), // the same cards whether a pod or a list says so
 	}
-	allocated := []TaskPhase{TaskAllocated, "Binding", "Bound", TaskAllocated}
-	ended := []TaskPhase{phaseSucceeded, phaseFailed}
-	aside := []TaskPhase{phasePipelined}
+	phases := map[class][]TaskPhase{
+		classAllocated: {TaskAllocated, "Binding", "Bound", TaskAllocated},
+		classPending:   {phasePending},
+		classAside:     {phasePipelined},
+		classEnded:     {phaseSucceeded, phaseFailed},
+	}
+	releasing := classEnded
 	if m.g.cfg.CountReleasing {
-		allocated = append(allocated, phaseReleasing, phasePipelined)
-	} else {
-		ended = append(ended, phaseReleasing)
+		releasing = classAllocated
+		phases[releasing] = append(phases[releasing], phasePipelined)
 	}
-	switch t.class {
-	case classAllocated:
-		task.Phase = allocated[m.IntN(len(allocated))]
-	case classEnded:
-		task.Phase = ended[m.IntN(len(ended))]
-	case classPending:
-		task.Phase = phasePending
-	case classAside:
-		if m.g.cfg.CountReleasing {
-			t.class, task.Phase = classPending, phasePending
-		} else {
-			task.Phase = aside[0]
-		}
-	}
+	phases[releasing] = append(phases[releasing], phaseReleasing)
+	task.Phase = phases[t.class][m.IntN(len(phases[t.class]))]
 	switch {
 	case t.invalid:
 		task.Cards = []Item{{Alternatives: []string{"Ghost"}, Milli: 1000}}
