@@ -11,7 +11,7 @@ import (
 
 // TestUnlimitedJSON: no limit is a word in JSON, which is read like the number.
 func TestUnlimitedJSON(t *testing.T) {
-	h := Headroom{Item: 1, Resource: "A100", Why: reasonPromised, Room: Unlimited, Level: "top", Limit: Unlimited}
+	h := Headroom{Item: 1, Resource: "A100", Why: ReasonPromised, Room: Unlimited, Level: "top", Limit: Unlimited}
 	for _, c := range []struct {
 		value any
 		want  []string

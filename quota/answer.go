@@ -20,13 +20,13 @@ const (
 	ReasonInsufficientMemoryQuota      Reason = "InsufficientMemoryQuota"      // too little memory is left
 	ReasonInsufficientScalarQuota      Reason = "InsufficientScalarQuota"      // too few cards are left, or too little of an output
 
-	ReasonNoQuota Reason = "NoQuota" // of amounts: the queue at Level has no quota for the card, or for cpu or memory
+	ReasonOverCapacity Reason = "OverCapacity" // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
+	ReasonPromised     Reason = "Promised"     // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
+	ReasonNoQuota      Reason = "NoQuota"      // of amounts: the queue at Level has no quota for the card, or for cpu or memory
 )
 
 // Other reasons of amounts: what leaves too little room.
 const (
-	reasonOverCapacity    Reason = "OverCapacity"    // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
-	reasonPromised        Reason = "Promised"        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
 	reasonFirmElsewhere   Reason = "FirmElsewhere"   // other tasks of the job are on another card already
 	reasonNotOnNode       Reason = "NotOnNode"       // the card is not among those of the node, or that the caller names; a task that is bound to a node may have the first alternative there
 	reasonHoldTooLarge    Reason = "HoldTooLarge"    // the job's hold would have to move here as a whole, and doesn't fit with the charges

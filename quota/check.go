@@ -182,7 +182,7 @@ func (l *Ledger) overages() (list []Headroom) {
 				// Either may exceed the limit alone: tasks that run already, or promises
 				// above a lowered limit.
 				used := max(c.Allocated, c.Floor())
-				list = append(list, Headroom{Resource: l.resource(int(dim)), Why: reasonOverCapacity, Room: Amount(c.Limit - used), Level: q.spec.Name, Limit: Amount(c.Limit)})
+				list = append(list, Headroom{Resource: l.resource(int(dim)), Why: ReasonOverCapacity, Room: Amount(c.Limit - used), Level: q.spec.Name, Limit: Amount(c.Limit)})
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func (w *world) do(line string) string {
 		var whys []string
 		for _, o := range a.Options {
 			whys = append(whys, o.Resource+" "+map[Reason]string{
-				"": "yes", reasonOverCapacity: "capacity", reasonPromised: "promised", reasonFirmElsewhere: "firm",
+				"": "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", reasonFirmElsewhere: "firm",
 				reasonNotOnNode: "node", reasonHoldTooLarge: "hold", ReasonNoQuota: "none", reasonNotTogether: "together",
 				reasonUnreadableQuota: "unreadable", reasonTooLarge: "too large",
 			}[o.Why])

@@ -138,7 +138,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	case book.NotOpen:
 		level := recordOf(q)
 		// The queue itself may be open, and one above it not.
-		for level.spec.State == stateOpen {
+		for level.spec.State == StateOpen {
 			level = recordOf(level.Queue.Parent)
 		}
 		f.Level, f.Detail = level.spec.Name, string(level.spec.State)

@@ -461,7 +461,7 @@ func (g *golden) over() (list []Headroom) {
 		jobs := g.under(queue)
 		for _, dim := range g.dims() {
 			if limit, s := g.limit(queue, dim), goldSumOf(jobs, dim); s.isOver(limit) {
-				list = append(list, Headroom{Resource: dim, Why: reasonOverCapacity, Room: Amount(limit - max(s.allocated, s.floor())), Level: queue, Limit: Amount(limit)})
+				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: Amount(limit - max(s.allocated, s.floor())), Level: queue, Limit: Amount(limit)})
 			}
 		}
 	}
@@ -475,7 +475,7 @@ func (g *golden) over() (list []Headroom) {
 func (g *golden) room(queue, dim string, test func(s goldSum, limit int64) (int64, Reason)) (r Headroom) {
 	for i, q := range g.levels(queue) {
 		limit := g.limit(q.name, dim)
-		room, why := int64(Unlimited), reasonOverCapacity
+		room, why := int64(Unlimited), ReasonOverCapacity
 		if limit != Unlimited {
 			room, why = test(g.sum(q.name, dim), limit)
 		}
@@ -501,7 +501,7 @@ func (g *golden) lacking(q *goldQueue, card string, why Reason) Reason {
 // floorRoom is the room for a min: floor + min <= limit (5). less is taken out of the floor.
 func (g *golden) floorRoom(queue, dim string, less int64) Headroom {
 	return g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
-		return limit - (s.floor() - less), reasonOverCapacity
+		return limit - (s.floor() - less), ReasonOverCapacity
 	})
 }
 
@@ -536,9 +536,9 @@ func (g *golden) moveRoom(queue, dim string, hold int64) Headroom {
 // goldTests is the smaller of two rooms.
 func goldTests(hard, promise int64) (int64, Reason) {
 	if promise < hard {
-		return promise, reasonPromised
+		return promise, ReasonPromised
 	}
-	return hard, reasonOverCapacity
+	return hard, ReasonOverCapacity
 }
 
 // counted is how much can be charged or held beyond what is there, whatever the limits are
@@ -648,7 +648,7 @@ func (g *golden) admits(a *Answer, queue string) bool {
 		return goldRefuse(a, goldReason(ReasonQueueNotLeaf, queue))
 	}
 	for _, q := range g.levels(queue) {
-		if q.state != stateOpen {
+		if q.state != StateOpen {
 			f := goldReason(ReasonQueueNotOpen, queue)
 			f.Level = q.name
 			return goldRefuse(a, f)
@@ -781,8 +781,8 @@ func (g *golden) fillOne(a *Answer, old, next *goldJob, index int) (best Headroo
 			it.add(card, left)
 			return r, true
 		}
-		if r.Why == reasonOverCapacity && it.amount <= int64(g.alone(next.queue, next.id).minRoom(old, next, index, card).Room) {
-			r.Why = reasonPromised
+		if r.Why == ReasonOverCapacity && it.amount <= int64(g.alone(next.queue, next.id).minRoom(old, next, index, card).Room) {
+			r.Why = ReasonPromised
 		}
 		if goldCard(card) {
 			a.Options = append(a.Options, r)
@@ -806,8 +806,8 @@ func (g *golden) fillSpread(a *Answer, old, next *goldJob, index int) (best Head
 	for _, card := range it.cards {
 		r, free, covered := g.minRoom(old, next, index, card), alone.minRoom(old, next, index, card), next.covered(index, card)
 		whole, wholeAlone := goldWhole(r, covered, it.unit), goldWhole(free, covered, it.unit)
-		if r.Why == reasonOverCapacity && min(left+covered, wholeAlone) > whole {
-			r.Why = reasonPromised
+		if r.Why == ReasonOverCapacity && min(left+covered, wholeAlone) > whole {
+			r.Why = ReasonPromised
 		}
 		if more := min(left, whole-covered); more > 0 {
 			r = goldWithin(covered+more, r, g.counted(next.queue, card, covered+old.vacated(next, index, card)))
@@ -826,13 +826,13 @@ func (g *golden) fillSpread(a *Answer, old, next *goldJob, index int) (best Head
 		fits, fitsAlone = fits && covered <= max(0, int64(r.Room)), fitsAlone && covered <= max(0, int64(free.Room))
 	}
 	best.Resource, best.Room, best.Limit = "", Amount(sum), Amount(limits)
-	switch lack := whys[reasonOverCapacity] || whys[reasonPromised]; {
+	switch lack := whys[ReasonOverCapacity] || whys[ReasonPromised]; {
 	case whys[reasonTooLarge]:
 		best.Why = reasonTooLarge
 	case lack && sumAlone >= it.amount && fitsAlone:
-		best.Why = reasonPromised
+		best.Why = ReasonPromised
 	case lack:
-		best.Why = reasonOverCapacity
+		best.Why = ReasonOverCapacity
 	case whys[reasonUnreadableQuota]:
 		best.Why = reasonUnreadableQuota
 	default:

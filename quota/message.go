@@ -34,8 +34,8 @@ var reasons = [...]struct {
 	book.LacksMemory: {ReasonInsufficientMemoryQuota, nil},
 	book.LacksCards:  {ReasonInsufficientScalarQuota, nil},
 
-	book.OverCapacity:  {reasonOverCapacity, says("")},
-	book.Promised:      {reasonPromised, says("; part of the limit is held for other jobs, or for other items of this one")},
+	book.OverCapacity:  {ReasonOverCapacity, says("")},
+	book.Promised:      {ReasonPromised, says("; part of the limit is held for other jobs, or for other items of this one")},
 	book.FirmElsewhere: {reasonFirmElsewhere, says("")},
 	book.NotAllowed:    {reasonNotOnNode, says("")},
 	book.HoldTooLarge:  {reasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},

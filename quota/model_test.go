@@ -962,9 +962,9 @@ func (m *model) newQueues() {
 }
 
 func (m *model) newQueue(name string) goldQueue {
-	q := goldQueue{name: name, priority: int32(m.IntN(3)), state: stateOpen, capability: map[string]int64{}, denied: map[string]string{}, guarantee: map[string]int64{}}
+	q := goldQueue{name: name, priority: int32(m.IntN(3)), state: StateOpen, capability: map[string]int64{}, denied: map[string]string{}, guarantee: map[string]int64{}}
 	if m.IntN(8) == 0 {
-		q.state = []State{stateOpen, StateClosing, StateClosed, stateUnknown}[m.IntN(4)]
+		q.state = []State{StateOpen, StateClosing, StateClosed, stateUnknown}[m.IntN(4)]
 	}
 	if at := int(name[1] - '0'); at > 0 && m.IntN(3) > 0 { // below a queue with a smaller name
 		q.parent = fmt.Sprint("q", m.IntN(min(at, 4)))

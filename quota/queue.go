@@ -24,7 +24,7 @@ type Queue struct {
 type State string
 
 const (
-	stateOpen    State = "Open"
+	StateOpen    State = "Open"
 	StateClosing State = "Closing" // admits nothing new, not even pods of jobs that are reserved; what runs may end
 	StateClosed  State = "Closed"
 	stateUnknown State = "Unknown"
@@ -35,8 +35,8 @@ const (
 func (s State) known() State {
 	switch s {
 	case "":
-		return stateOpen
-	case stateOpen, StateClosing, StateClosed:
+		return StateOpen
+	case StateOpen, StateClosing, StateClosed:
 		return s
 	}
 	return stateUnknown

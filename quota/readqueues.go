@@ -56,10 +56,10 @@ func ReadQueues(data []byte) ([]Queue, error) {
 func readState(v document.Value) State {
 	text, _ := v.Text()
 	switch state := State(text); state {
-	case "", stateOpen, StateClosing, StateClosed, stateUnknown:
+	case "", StateOpen, StateClosing, StateClosed, stateUnknown:
 		return state
 	}
-	v.Refuse(field.NotSupported(field.NewPath(v.Path()), document.Cut(text), []State{stateOpen, StateClosing, StateClosed, stateUnknown}))
+	v.Refuse(field.NotSupported(field.NewPath(v.Path()), document.Cut(text), []State{StateOpen, StateClosing, StateClosed, stateUnknown}))
 	return ""
 }
 

@@ -162,7 +162,7 @@ var (
 	unnamedNames = map[UnnamedPolicy]string{"": "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
 	mixNames     = map[bool]string{false: "same-card", true: "any-mix"}
 	stateNames   = []string{"open", "closing", "closed", "unknown"}
-	states       = []State{stateOpen, StateClosing, StateClosed, stateUnknown} // by stateNames
+	states       = []State{StateOpen, StateClosing, StateClosed, stateUnknown} // by stateNames
 	taskNames    = []string{taskPending: "pending", taskCommitted: "committed", taskConfirmed: "confirmed"}
 )
 

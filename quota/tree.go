@@ -274,7 +274,7 @@ func (q *queue) inherit(missingUnlimited bool) {
 		above = parent.named
 	}
 	// What is below a closed queue takes nothing, whatever its own state says.
-	q.Open = q.spec.State == stateOpen && (parent == nil || parent.Open)
+	q.Open = q.spec.State == StateOpen && (parent == nil || parent.Open)
 	q.unreadable = q.spec.unreadable != "" || parent != nil && parent.unreadable
 	// A leaf that says nothing at all may use what the queues above allow, which limit it.
 	q.limited = nil
