@@ -7,32 +7,53 @@ import (
 	"github.com/resvec/resvec/internal/decimal"
 )
 
-// Reason says by which rule a taking is refused. It is the text of a [Refusal], with its fields in
-// braces. A refusal is made as numbers where the rule is asked, thousands of times in a search;
-// words are made for the one that somebody reads.
+// Reason says by which rule a taking is refused. A refusal is made as numbers where the rule is
+// asked, thousands of times in a search; words are made for the one that somebody reads.
 type Reason string
 
 const (
 	Allowed            Reason = ""
-	NotAllocated       Reason = "victim of {other} releases {amount} of {resource}, and the queue has {limit}"
-	SameQueue          Reason = "victim of {other} is in the queue that asks, or in no leaf" // there the caller's priorities decide
-	AboveShare         Reason = "queue {queue} would have {amount} of {resource}, more than its share {limit}"
-	AboveLimit         Reason = "queue {queue} would have {amount} of {resource}, more than its limit {limit}"
-	AboveDeserved      Reason = "queue {queue} would have more than it deserves of everything it asks for"
-	FixedAboveDeserved Reason = "queue {queue} would have {amount} of {resource} that is not preemptible, more than it deserves: {limit}"
-	WithinEntitled     Reason = "queue {other} has no more than it is entitled to, and queue {queue} would have {amount} of {resource}, more than it deserves: {limit}"
-	WithinDeserved     Reason = "queue {other} has no more than it deserves"
-	Guaranteed         Reason = "queue {other} would have {amount} of {resource}, less than its guarantee {limit}"
-	NoHelp             Reason = "victim of {other} releases nothing that queue {queue} asks for"
-	NotBorrowing       Reason = "queue {other} borrows nothing that queue {queue} asks for" // or one above it borrows nothing at all
-	GaveAlready        Reason = "queue {other} has given its victim of the second round"
-	BorrowsMore        Reason = "queue {queue} would borrow {left}, more than queue {other} after the victim: {right}"
-	BorrowsAsMuch      Reason = "queue {queue} would borrow {left}, not less than queue {other}: {right}"
-	NotMore            Reason = "queue {queue} would be saturated by {left}, not more than before: {right}"
-	Saturated          Reason = "queue {queue} would be saturated by {left}, more than queue {other} after the victim: {right}"
-	Falls              Reason = "queue {queue} would be saturated by {left}, less than before: {right}" // the taker, or a queue above it
-	StillMore          Reason = "queue {queue} would have {left} of its share of {resource}, too much as queue {other} has {right} left"
+	NotAllocated       Reason = "NotAllocated"       // the victims of the queue release more than it has
+	SameQueue          Reason = "SameQueue"          // the victim is in the queue that asks, where the caller's priorities decide, or in no leaf
+	AboveShare         Reason = "AboveShare"         // Queue would have more than its share
+	AboveLimit         Reason = "AboveLimit"         // Queue would have more than its limit
+	AboveDeserved      Reason = "AboveDeserved"      // Queue would have more than it deserves of everything it asks for
+	FixedAboveDeserved Reason = "FixedAboveDeserved" // Queue would have more than it deserves in jobs that are not preemptible
+	WithinEntitled     Reason = "WithinEntitled"     // Other has no more than it is entitled to, and Queue would have more than it deserves
+	WithinDeserved     Reason = "WithinDeserved"     // Other has no more than it deserves
+	Guaranteed         Reason = "Guaranteed"         // Other would have less than its guarantee
+	NoHelp             Reason = "NoHelp"             // the victim releases nothing that Queue asks for
+	NotBorrowing       Reason = "NotBorrowing"       // Other borrows nothing that Queue asks for, or one above it borrows nothing at all
+	GaveAlready        Reason = "GaveAlready"        // Other has given its victim of the second round
+	BorrowsMore        Reason = "BorrowsMore"        // Queue would borrow more than Other after the victim
+	BorrowsAsMuch      Reason = "BorrowsAsMuch"      // Queue would borrow no less than Other
+	NotMore            Reason = "NotMore"            // Queue would be saturated no more than before
+	Saturated          Reason = "Saturated"          // Queue would be saturated more than Other after the victim
+	Falls              Reason = "Falls"              // the taker, or a queue above it, would be saturated less than before
+	StillMore          Reason = "StillMore"          // Queue would have too much of its share, by what Other has left
 )
+
+// reasons are the texts, with fields of the refusal in braces.
+var reasons = map[Reason]string{
+	NotAllocated:       "victim of {other} releases {amount} of {resource}, and the queue has {limit}",
+	SameQueue:          "victim of {other} is in the queue that asks, or in no leaf",
+	AboveShare:         "queue {queue} would have {amount} of {resource}, more than its share {limit}",
+	AboveLimit:         "queue {queue} would have {amount} of {resource}, more than its limit {limit}",
+	AboveDeserved:      "queue {queue} would have more than it deserves of everything it asks for",
+	FixedAboveDeserved: "queue {queue} would have {amount} of {resource} that is not preemptible, more than it deserves: {limit}",
+	WithinEntitled:     "queue {other} has no more than it is entitled to, and queue {queue} would have {amount} of {resource}, more than it deserves: {limit}",
+	WithinDeserved:     "queue {other} has no more than it deserves",
+	Guaranteed:         "queue {other} would have {amount} of {resource}, less than its guarantee {limit}",
+	NoHelp:             "victim of {other} releases nothing that queue {queue} asks for",
+	NotBorrowing:       "queue {other} borrows nothing that queue {queue} asks for",
+	GaveAlready:        "queue {other} has given its victim of the second round",
+	BorrowsMore:        "queue {queue} would borrow {left}, more than queue {other} after the victim: {right}",
+	BorrowsAsMuch:      "queue {queue} would borrow {left}, not less than queue {other}: {right}",
+	NotMore:            "queue {queue} would be saturated by {left}, not more than before: {right}",
+	Saturated:          "queue {queue} would be saturated by {left}, more than queue {other} after the victim: {right}",
+	Falls:              "queue {queue} would be saturated by {left}, less than before: {right}",
+	StillMore:          "queue {queue} would have {left} of its share of {resource}, too much as queue {other} has {right} left",
+}
 
 // Refusal says why taking is not allowed. The zero Refusal says that it is.
 type Refusal struct {
@@ -51,7 +72,7 @@ func (r Refusal) String() string {
 	}
 	return strings.NewReplacer("{queue}", r.Queue, "{other}", r.Other, "{resource}", r.Resource,
 		"{amount}", text(r.Amount), "{limit}", text(r.Limit), "{left}", r.Left.String(), "{right}", r.Right.String()).
-		Replace(string(r.Reason))
+		Replace(reasons[r.Reason])
 }
 
 func text(x float64) string {
@@ -61,24 +82,36 @@ func text(x float64) string {
 	return decimal.Format(x)
 }
 
-// Cause says what bounds the share of a queue. It is the text of a [Bound], with its fields in
-// braces.
+// Cause says what bounds the share of a queue.
 type Cause string
 
 const (
-	ByWanted    Cause = "all it wants"
-	ByLimit     Cause = "its limit"
-	ByDeserved  Cause = "deserves {deserved}, wants {wanted}, nothing is left beyond"
-	ByLevel     Cause = "level {level} times weight {weight}, wants {wanted}" // its part of what is left
-	ByPriority  Cause = "wants {wanted}, and queues of higher priority leave nothing"
-	ByZero      Cause = "weight 0, wants {wanted}"           // it gets nothing beyond what it deserves or is guaranteed
-	ByOversold  Cause = "{parent} is oversold by {oversold}" // nobody gets more than is promised
-	ByGuarantee Cause = "its guarantee, its part by weight is no more, wants {wanted}"
-	ByTotal     Cause = "all there is" // the top
+	ByWanted    Cause = "ByWanted"    // all it wants
+	ByLimit     Cause = "ByLimit"     // its limit
+	ByDeserved  Cause = "ByDeserved"  // it deserves less than it wants, and nothing is left beyond
+	ByLevel     Cause = "ByLevel"     // its part of what is left, by weight
+	ByPriority  Cause = "ByPriority"  // queues of higher priority leave nothing
+	ByZero      Cause = "ByZero"      // weight 0: it gets nothing beyond what it deserves or is guaranteed
+	ByOversold  Cause = "ByOversold"  // more is promised than there is, so nobody gets more than is promised
+	ByGuarantee Cause = "ByGuarantee" // its guarantee, which its part by weight does not exceed
+	ByTotal     Cause = "ByTotal"     // the top: all there is
 )
 
-// Bound says what bounds the share of a queue in a column, and by how much.
-type Bound struct {
+// causes are the texts, with fields of the explanation in braces.
+var causes = map[Cause]string{
+	ByWanted:    "all it wants",
+	ByLimit:     "its limit",
+	ByDeserved:  "deserves {deserved}, wants {wanted}, nothing is left beyond",
+	ByLevel:     "level {level} times weight {weight}, wants {wanted}",
+	ByPriority:  "wants {wanted}, and queues of higher priority leave nothing",
+	ByZero:      "weight 0, wants {wanted}",
+	ByOversold:  "{parent} is oversold by {oversold}",
+	ByGuarantee: "its guarantee, its part by weight is no more, wants {wanted}",
+	ByTotal:     "all there is",
+}
+
+// Explanation says what bounds the share of a queue in a column, and by how much.
+type Explanation struct {
 	Queue, Resource string
 	Cause           Cause
 	Share           float64
@@ -92,24 +125,24 @@ type Bound struct {
 
 // Explain says what bounds the share of a queue in a column. It divides anew among the
 // queue and its siblings; shares stay those of the last Divide.
-func (t *Tree) Explain(row, column int) Bound {
+func (t *Tree) Explain(row, column int) Explanation {
 	i := t.checked(row)
 	if uint(column) >= uint(t.cols) {
 		panic(panicColumn)
 	}
 	// Weights in effect come from past usage, which parents have as sums.
 	t.sumHistory()
-	b := Bound{
+	e := Explanation{
 		Queue: t.rows[i].name, Resource: t.columns[column], Share: float64(t.used(i, share)[column]),
 		Wanted: float64(t.used(i, wanted)[column]), Limit: open(t.used(i, limit)[column]), Deserved: open(t.used(i, deserved)[column]),
 		Weight: float64(t.used(i, weight)[column]) / 1000,
 	}
 	if i == 0 {
-		b.Cause = ByTotal
-		return b
+		e.Cause = ByTotal
+		return e
 	}
 	if t.options.ByWeight {
-		b.Deserved = float64(t.used(i, guarantee)[column])
+		e.Deserved = float64(t.used(i, guarantee)[column])
 	}
 	parent := t.rows[i].parent
 	children := t.shape.levelsOf(parent)
@@ -131,31 +164,31 @@ func (t *Tree) Explain(row, column int) Bound {
 	// nobody is told of a level where a promise has left nothing to pour.
 	level := t.work.levels[place]
 	switch {
-	case b.Share >= min(b.Wanted, b.Limit) && b.Limit < b.Wanted:
-		b.Cause = ByLimit
-	case b.Share >= b.Wanted:
-		b.Cause = ByWanted
+	case e.Share >= min(e.Wanted, e.Limit) && e.Limit < e.Wanted:
+		e.Cause = ByLimit
+	case e.Share >= e.Wanted:
+		e.Cause = ByWanted
 	case over > 0:
-		b.Cause, b.Oversold, b.Parent = ByOversold, float64(over), t.rows[parent].name
-	case b.Weight == 0: // it would have a part of what is left, if it had a weight
-		b.Cause = ByZero
-	case t.options.ByWeight && b.Share == b.Deserved && !level.isAbove(t.used(i, guarantee)[column]):
-		b.Cause = ByGuarantee
+		e.Cause, e.Oversold, e.Parent = ByOversold, float64(over), t.rows[parent].name
+	case e.Weight == 0: // it would have a part of what is left, if it had a weight
+		e.Cause = ByZero
+	case t.options.ByWeight && e.Share == e.Deserved && !level.isAbove(t.used(i, guarantee)[column]):
+		e.Cause = ByGuarantee
 	case t.options.ByWeight && level.den == 0:
 		// It alone shares what nobody is guaranteed. That takes no level, but has one.
-		b.Cause, b.Level = ByLevel, levelOf(uint64(t.used(i, share)[column]), uint64(t.used(i, weight)[column]), 1000)
+		e.Cause, e.Level = ByLevel, levelOf(uint64(t.used(i, share)[column]), uint64(t.used(i, weight)[column]), 1000)
 	case level.den > 0:
 		unit := uint64(1000) // the division counts weights in thousandths, with history in 10^-9
 		if t.options.History > 0 && !t.options.ByWeight {
 			unit = 1e9
 		}
-		b.Cause, b.Level, b.Weight = ByLevel, levelOf(level.num, level.den, unit), float64(level.weight)/float64(unit)
+		e.Cause, e.Level, e.Weight = ByLevel, levelOf(level.num, level.den, unit), float64(level.weight)/float64(unit)
 	case higher:
-		b.Cause = ByPriority
+		e.Cause = ByPriority
 	default:
-		b.Cause = ByDeserved
+		e.Cause = ByDeserved
 	}
-	return b
+	return e
 }
 
 // isAbove reports whether a level gives more than an amount, also where that is a part of a
@@ -188,16 +221,16 @@ func open(x int64) float64 {
 }
 
 // String returns one line of text, without a newline.
-func (b Bound) String() string {
+func (e Explanation) String() string {
 	queue, parent := "total", "the total"
-	if b.Queue != "" {
-		queue = "queue " + b.Queue
+	if e.Queue != "" {
+		queue = "queue " + e.Queue
 	}
-	if b.Parent != "" {
-		parent = "queue " + b.Parent
+	if e.Parent != "" {
+		parent = "queue " + e.Parent
 	}
-	return queue + ": " + text(b.Share) + " of " + b.Resource + ": " +
-		strings.NewReplacer("{deserved}", text(b.Deserved), "{wanted}", text(b.Wanted), "{level}", b.Level.String(),
-			"{weight}", decimal.Format(b.Weight), "{parent}", parent, "{oversold}", text(b.Oversold)).
-			Replace(string(b.Cause))
+	return queue + ": " + text(e.Share) + " of " + e.Resource + ": " +
+		strings.NewReplacer("{deserved}", text(e.Deserved), "{wanted}", text(e.Wanted), "{level}", e.Level.String(),
+			"{weight}", decimal.Format(e.Weight), "{parent}", parent, "{oversold}", text(e.Oversold)).
+			Replace(causes[e.Cause])
 }
