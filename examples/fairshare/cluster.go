@@ -108,7 +108,9 @@ func (c *cluster) answer(w io.Writer) error {
 		if !slices.ContainsFunc(tried, func(other *job) bool { return c.row(other.queue) == leaf }) {
 			tried = append(tried, j)
 		}
-		c.tree.Admit(id) // whoever is served counts for those after it
+		if err := c.tree.Admit(id); err != nil { // whoever is served counts for those after it
+			return err
+		}
 	}
 	c.tree.Rollback(mark)
 	if len(order) == 0 {

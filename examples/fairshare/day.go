@@ -82,7 +82,7 @@ func (c *cluster) cycle(log *lines) error {
 				continue
 			}
 		}
-		c.tree.Admit(id)
+		must(c.tree.Admit(id))
 		delete(c.waiting, id)
 		c.start(j, placement)
 		text := fmt.Sprintf("%s of %s starts on %s", j.name, j.queue, nodesOf(placement))

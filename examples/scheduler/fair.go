@@ -56,7 +56,7 @@ func (s *scheduler) cycle(pods []*corev1.Pod) (waits map[types.UID]error, evict 
 		p, why := s.try(w.object)
 		if why == nil {
 			must(r.free.SubFromRow(s.rowOf(p), p.request))
-			r.tree.Admit(id)
+			must(r.tree.Admit(id))
 			continue
 		}
 		r.waits[w.object.UID] = why
@@ -67,7 +67,7 @@ func (s *scheduler) cycle(pods []*corev1.Pod) (waits map[types.UID]error, evict 
 			}
 		}
 		if found {
-			r.tree.Admit(id) // its room is on the way
+			must(r.tree.Admit(id)) // its room is on the way
 		} else {
 			r.tree.Skip(id)
 		}

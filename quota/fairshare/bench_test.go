@@ -158,7 +158,7 @@ func BenchmarkNext(b *testing.B) {
 					_, id, _ = tree.Next()
 					b.StartTimer()
 				}
-				tree.Admit(id)
+				testkit.Check(tree.Admit(id))
 				_, id, ok = tree.Next()
 			}
 		})

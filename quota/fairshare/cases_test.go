@@ -223,7 +223,7 @@ func testOrderCase(t *testing.T, c worked, tree *Tree) {
 		if !ok {
 			break
 		}
-		tree.Admit(id)
+		testkit.Check(tree.Admit(id))
 		got = append(got, tree.Name(leaf))
 		next(tree.Name(leaf))
 	}

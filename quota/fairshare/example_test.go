@@ -46,7 +46,9 @@ func Example() {
 		}
 	}
 	for _, id, ok := tree.Next(); ok; _, id, ok = tree.Next() {
-		tree.Admit(id)
+		if err := tree.Admit(id); err != nil {
+			panic(err)
+		}
 	}
 	show("morning")
 
@@ -82,7 +84,9 @@ func Example() {
 			tree.Skip(id)
 			continue
 		}
-		tree.Admit(id)
+		if err := tree.Admit(id); err != nil {
+			panic(err)
+		}
 		running = running[1:] // the first of vision had to go, and waits again
 		if _, err := tree.Wait(vision, job); err != nil {
 			panic(err)

@@ -277,7 +277,7 @@ func TestTrialsOfJobs(t *testing.T) {
 	tree.Skip(first)
 	expect(second)
 	mark := tree.Mark()
-	tree.Admit(second)
+	testkit.Check(tree.Admit(second))
 	expect(-1)
 	tree.Resume()
 	expect(first)
@@ -458,7 +458,7 @@ func TestSkippedForGood(t *testing.T) {
 			tree.Withdraw(id)
 			continue
 		}
-		tree.Admit(id)
+		testkit.Check(tree.Admit(id))
 		testkit.Check(tree.Forget(a, Job{Request: vector.ResourceVector{1}}))
 	}
 	if l := &tree.line; len(l.jobs) > 1 || cap(l.leaves[a].jobs) > 8 {
@@ -527,6 +527,44 @@ func TestClaims(t *testing.T) {
 		}
 		testkit.Check(tree.Forget(c, Job{Request: v(1)}))
 	}
+
+	// What is refused is no change.
+	begin()
+	most := v(1<<53 - 1)
+	_, errWait := tree.Wait(a, Job{Request: most})
+	_, _, errSet := tree.Set("d", Queue{Deserved: v(2), Limit: v(1)})
+	for i, err := range []error{tree.Assume(a, Job{Request: most}), tree.SetUsage(c, Usage{Wanted: most}), errWait, errSet} {
+		if err == nil {
+			t.Error(i, "is no error")
+		}
+	}
+	if _, ok := claim.May(list[2]); !ok {
+		t.Error("the claim sees a change")
+	}
+	claim.Drop()
+}
+
+// TestAdmitTooMuch: what a queue wants beyond its limit doesn't count above it, but what it has
+// does. So the sums of two jobs that wait may be too large when both are admitted.
+func TestAdmitTooMuch(t *testing.T) {
+	tree := flat(t, 10, Options{}, queueOf{"a", 0, 1, 1, 0, 0}, queueOf{"b", 0, 1, 1, 0, 0})
+	var ids [2]int
+	for i := range ids {
+		row, _ := tree.Row([]string{"a", "b"}[i])
+		ids[i] = testkit.Must(tree.Wait(row, Job{Request: vector.ResourceVector{1 << 52}, Unpreemptible: true}))
+	}
+	testkit.Check(tree.Admit(ids[0]))
+	tree.Divide()
+	before := stateOf(tree)
+	err := tree.Admit(ids[1])
+	var amount *vector.AmountError
+	if !errors.As(err, &amount) || !strings.Contains(err.Error(), "is the sum of all queues") {
+		t.Error(err)
+	}
+	if !before.is(tree) {
+		t.Error("something has changed")
+	}
+	tree.Withdraw(ids[1]) // it still waits
 }
 
 // By weight, a share at the guarantee has one of three reasons, and a queue that shares alone

@@ -225,7 +225,7 @@ func (p *pair) serve(n int) {
 		if p.tree.Name(row) != leaf.name || id != job.id {
 			p.fatal("next is job ", id, " of ", p.tree.Name(row), ", want ", job.id, " of ", leaf.name)
 		}
-		p.tree.Admit(id)
+		testkit.Check(p.tree.Admit(id))
 		is := *job
 		leaf.jobs = slices.DeleteFunc(slices.Clone(leaf.jobs), func(j modelJob) bool { return j.id == id })
 		leaf.a, leaf.n = slices.Clone(leaf.a), slices.Clone(leaf.n)
@@ -351,7 +351,7 @@ func (p *pair) story() {
 		if _, id, ok := p.tree.Next(); ok {
 			switch p.r.IntN(3) {
 			case 0:
-				p.tree.Admit(id)
+				testkit.Check(p.tree.Admit(id))
 			case 1:
 				p.tree.Skip(id)
 			case 2:

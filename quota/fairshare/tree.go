@@ -335,7 +335,7 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 	// the new terms it shows whether the sums stay below 2^53. So the queue is taken out of
 	// all sums, gets its terms, and is counted again; and all that once more with the terms of
 	// before, if the new ones make a sum too large.
-	before, terms := t.rows[i], t.terms(i)
+	before, terms, edits := t.rows[i], t.terms(i), t.journal.edits
 	exchange := func(is queueRow) error {
 		t.count(i, -1)
 		for j := range terms {
@@ -346,6 +346,7 @@ func (t *Tree) Set(name string, q Queue) (row int, changed bool, err error) {
 	}
 	if err := exchange(is); err != nil {
 		exchange(before)
+		t.journal.edits = edits // an open claim sees no change
 		if !known {
 			t.remove(i)
 			t.came--

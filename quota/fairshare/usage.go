@@ -121,8 +121,9 @@ func counted(w, a, limit int64) int64 { return min(w, max(a, limit)) }
 type delta struct{ allocated, fixed, asked, waiting int64 }
 
 // moveAll adds to a leaf in all columns. With an error, for a sum that would be too large, in
-// none: those that are done are taken back.
+// none: those that are done are taken back, and an open claim sees no change.
 func (t *Tree) moveAll(leaf int32, of func(j int) delta) (err error) {
+	edits := t.journal.edits
 	t.deltas = resized(t.deltas, t.cols)
 	for j := range t.deltas {
 		t.deltas[j] = of(j)
@@ -133,6 +134,7 @@ func (t *Tree) moveAll(leaf int32, of func(j int) delta) (err error) {
 			d := t.deltas[j]
 			_ = t.move(leaf, j, delta{-d.allocated, -d.fixed, -d.asked, -d.waiting})
 		}
+		t.journal.edits = edits
 		return err
 	}
 	return nil

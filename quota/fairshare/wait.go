@@ -114,19 +114,20 @@ func (t *Tree) waitingJob(id int) int32 {
 }
 
 // Admit lets a job start: it waits no longer, and its leaf has what it requests. The number
-// is free for another job then, as after Withdraw. To end the job, [Tree.Forget] it.
-func (t *Tree) Admit(id int) {
+// is free for another job then, as after Withdraw. To end the job, [Tree.Forget] it. With an
+// error, an [*vector.AmountError], nothing has changed: what a queue has counts above it also
+// beyond its limit, what it wants doesn't, so a sum can be too large only now.
+func (t *Tree) Admit(id int) error {
 	i := t.waitingJob(id)
-	is := &t.line.jobs[i]
-	// What it wants and its sums stay what they are, so nothing can be too large.
-	for k, x := range t.requested(i) {
-		d := delta{allocated: x, waiting: -x}
-		if is.unpreemptible {
-			d.fixed = x
-		}
-		_ = t.move(is.leaf, k, d)
+	is, request := &t.line.jobs[i], t.requested(i)
+	keeps := number(is.unpreemptible)
+	err := t.moveAll(is.leaf, func(k int) delta {
+		return delta{allocated: request[k], fixed: keeps * request[k], waiting: -request[k]}
+	})
+	if err == nil {
+		t.change(i, hasGone)
 	}
-	t.change(i, hasGone)
+	return err
 }
 
 // Withdraw lets a job wait no longer: its owner has deleted it.
