@@ -217,7 +217,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"min":{"cpu":2000`, `"min":{"cpu":-2000`, ErrSnapshot, "jobs[0].min.cpu is -2000: want 0 to less than 2^53"},
 		{`"covered":{"cpu":1000`, `"covered":{"cpu":-1`, ErrSnapshot, "tasks[0].covered.cpu is -1"},
 		{`"card:A":4000`, `"card:A":-1`, ErrSnapshot, `queues[1].capability.card:A is -1: want 0 to less than 2^53 or "unlimited"`},
-		{`"card:A":4000`, `"card:A":9223372036854775806`, ErrSnapshot, "queues[1].capability.card:A is 9223372036854775806"},
+		{`"card:A":4000`, `"card:A":9223372036854775807`, ErrSnapshot, "queues[1].capability.card:A is 9223372036854775807"},
 		{`"card:A":4000`, `"card:A":"much"`, ErrSnapshot, `queues[1].capability.card:A is "much"`},
 
 		{`"seq":7`, `"seq":9007199254740992`, ErrSnapshot, "seq is 9007199254740992: want less than 2^52"},
