@@ -480,6 +480,10 @@ func (r *restorer) task(s *snapshotTask) error {
 		if err != nil {
 			return fmt.Errorf("charges[%d]: %w", k, err)
 		}
+		// Else it would count as one on a card, see onCards.
+		if k > 0 && s.Charges[k-1].Output && !s.Charges[k].Output {
+			return fmt.Errorf("charges[%d]: it is on a card: want outputs behind all cards", k)
+		}
 		t.Add(c)
 	}
 	// The hold of its job shrinks by what it covers, as it did when it was committed.

@@ -288,6 +288,17 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
+// TestRestoreOutputsLast: an output before a card would count as a card.
+func TestRestoreOutputsLast(t *testing.T) {
+	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
+	p.commit("0", "j", "q", "a100:1")
+	text := strings.Replace(string(p.Snapshot()), `"output":true}]`, `"output":true},{"card":"A","covered":0,"key":"A","milli":1000}]`, 1)
+	_, err := Restore(p.cfg, p.source.catalog, []byte(text))
+	if !errors.Is(err, ErrSnapshot) || !strings.Contains(err.Error(), `tasks[0] "0": charges[1]: it is on a card`) {
+		t.Error(err)
+	}
+}
+
 // TestRestoreOlder: every version restores what the versions from v0.1.0 on have written.
 // Files are only ever added: one that doesn't come back as it was is a fault of the code.
 func TestRestoreOlder(t *testing.T) {
