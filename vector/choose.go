@@ -13,8 +13,7 @@ import (
 // Score is the element type of scores. NaN is never chosen, and -0 equals 0.
 type Score interface{ float64 | int64 }
 
-// Tie says which of the rows with equal scores comes first. It is always given, because
-// integer scores tie often; choosing with the zero Tie panics.
+// Tie says which of equal scores comes first. Choosing by a zero Tie panics.
 type Tie struct {
 	rule   tieRule
 	seed   uint64

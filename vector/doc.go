@@ -1,9 +1,9 @@
 // Package vector is the linear algebra of resources: amounts of cpu, memory, devices and
-// whatever else a cluster counts, for one node or for thousands at once. It knows numbers
-// and indices only; package vectormap gives the indices names and units.
+// whatever else a cluster counts, for one node or for thousands at once. Package vectormap
+// gives the indices names and units.
 //
-// A [ResourceVector] holds the amounts of one node, pod or queue. A [Matrix] holds the
-// vectors of many, a row each. A [Mask] is a set of rows. Functions work on all rows:
+// A [Matrix] has a [ResourceVector] in each row, and a [Mask] is a set of rows. [Nodes] keep
+// rows by name over cycles, an [Overlay] tries changes. Functions work on all rows:
 //
 //	free := vector.NewMatrix(vector.Schema{}, 5000, 2) // 5,000 nodes, cpu and memory; columns without names
 //	free.SetRow(0, vector.ResourceVector{4_000, 16 << 30})
@@ -14,9 +14,6 @@
 //	scores := make([]float64, free.Rows())
 //	vector.NormalizedSum(scores, free, total)              // how much each has, of a shared total
 //	row := vector.ArgMax(scores, &fits, vector.TieSeeded(42)) // -1: none can hold it
-//
-// [Nodes] are the cluster across scheduling cycles, by name: one goroutine writes, and each
-// worker reads a copy. An [Overlay] tries changes and takes them back.
 //
 // # Rules of all calls
 //
@@ -39,5 +36,5 @@
 // means unlimited.
 //
 // Nothing starts a goroutine or keeps global state. Values may be read concurrently while
-// nobody writes; [Nodes] say what may be called while they are written.
+// nobody writes.
 package vector

@@ -8,8 +8,7 @@ import (
 	"github.com/resvec/resvec/internal/decimal"
 )
 
-// Errors for errors.Is. This package panics for a wrong shape or schema; packages whose
-// operands come from configuration return an error.
+// Errors for errors.Is. Only other packages return ErrSchema and ErrShape.
 var (
 	ErrSchema           = errors.New("vector: schemas differ")            // of two operands
 	ErrShape            = errors.New("vector: shapes differ")             // an operand is too short or too long

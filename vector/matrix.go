@@ -10,8 +10,7 @@ import (
 
 // Matrix holds the vectors of many nodes, pods or queues: a row for each, and a column
 // per resource, contiguous and 64-byte aligned. [Matrix.Reset] gives the zero value a
-// shape. Every write moves the version and is kept in a bounded change log. Do not copy
-// it by assignment.
+// shape. Every write moves the version. Do not copy it by assignment.
 type Matrix struct {
 	data    []float64 // column j is data[j*stride : j*stride+rows]; rows up to the stride are 0
 	lower32 []float32 // every element of data rounded down: half the bytes for Fit to read

@@ -398,9 +398,9 @@ func (n *Nodes) Widen(schema Schema, cols int) {
 	n.refresh()
 }
 
-// Assume adds a pod to a row, whether it fits or not: its amounts are requested, and no
-// longer free. An [*AmountError] changes nothing: amounts not finite, sums of 2^53 or
-// more, amounts not whole in an integral column. So whole amounts are forgotten exactly.
+// Assume adds a pod to what a row requests, whether it fits or not. An [*AmountError]
+// changes nothing: amounts not finite, sums of 2^53 or more, in integral columns
+// what is not whole. So whole amounts are forgotten exactly.
 func (n *Nodes) Assume(row int, pod PodAmounts) error { return n.move(row, pod, 1) }
 
 // Forget takes a pod off a row: the reverse of [Nodes.Assume], with its errors.

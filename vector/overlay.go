@@ -1,8 +1,7 @@
 package vector
 
-// Overlay tries changes on a private copy of a matrix and takes them back to the bit, for
-// preemption and consolidation. A worker keeps one and resets it for each snapshot. It is
-// for one goroutine. The zero value is empty.
+// Overlay tries changes on a private copy of a matrix and takes them back to the bit. It
+// is for one goroutine. The zero value is empty.
 type Overlay struct {
 	matrix  Matrix
 	rows    []int32   // journal: the rows changed, oldest first
@@ -27,8 +26,7 @@ func NewOverlay(src *Matrix) *Overlay {
 	return o
 }
 
-// Reset makes o an overlay of a copy of src, without changes and marks. From the same
-// source again it costs the rows that changed in between.
+// Reset copies src anew, as [Matrix.CopyFrom], without changes; marks are void.
 func (o *Overlay) Reset(src *Matrix) {
 	o.Rollback(Mark{})
 	// Marks of the old copy have an earlier stage.

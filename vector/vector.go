@@ -6,14 +6,14 @@ import (
 	"github.com/resvec/resvec/internal/kernel"
 )
 
-// ResourceVector is one entity's amounts, such as a pod's request: element i is of
-// resource i, and one that is missing counts as 0. Copying the value shares the elements.
+// ResourceVector is one entity's amounts: element i is of resource i, and a missing one
+// counts as 0. Copying the value shares the elements.
 // Only Clone, a growing Add, Sub or SetMax, and Shortfall with a short dst allocate. The
 // operations are KAI-Scheduler's (Vectorizing Resource Representation).
 type ResourceVector []float64
 
-// LessEqual reports whether every element of v is at most the same one of other: the
-// strict rule. A 0 in v counts: a negative element of other rejects, and NaN.
+// LessEqual reports whether every element of v is at most other's: the strict
+// rule. A 0 in v counts: a negative element of other rejects, and NaN.
 func (v ResourceVector) LessEqual(other ResourceVector) bool {
 	// !(x <= y), and not x > y, rejects a NaN on either side.
 	n := min(len(v), len(other))
