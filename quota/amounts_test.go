@@ -176,3 +176,24 @@ func TestManyHugePods(t *testing.T) {
 	}
 	w.goesOn("pods")
 }
+
+// TestTooLargeToMove: a job stays where it is if the queue that it moves to couldn't count it.
+func TestTooLargeToMove(t *testing.T) {
+	w := newWorld(t, Config{}, "q", "mem:inf", "r", "mem:inf")
+	task := func(id, job, queue string) Task {
+		return Task{ID: id, Job: job, Queue: queue, Node: "n", Phase: TaskAllocated, Request: corev1.ResourceList{"memory": resource.MustParse("9007199254740991")}}
+	}
+	view := View{Tasks: []Task{task("j", "j", "q")}}
+	for i := range 128 {
+		view.Tasks = append(view.Tasks, task(fmt.Sprint(i), "k", "r"))
+	}
+	if rep := testkit.Must(w.Reconcile(view)); len(rep.Imported) != 129 || len(rep.Failed) > 0 {
+		t.Fatalf("%d are imported, failed %v", len(rep.Imported), rep.Failed)
+	}
+	view.Tasks[0].Queue = "r"
+	rep := testkit.Must(w.Reconcile(view))
+	if rep.Changed || len(rep.Failed) != 1 || rep.Failed[0].Detail != `queue "r" can't count what it has` {
+		t.Errorf("%+v", rep)
+	}
+	testkit.Check(w.Check())
+}

@@ -446,6 +446,24 @@ func TestDivideLeavesNothingToDo(t *testing.T) {
 	}
 }
 
+// TestRollbackBehindDivide: what a rollback takes back may be a division alone, of amounts from
+// before the mark. It is out of date again then, also where only what is oversold is another.
+func TestRollbackBehindDivide(t *testing.T) {
+	for _, total := range []float64{0, 4} {
+		tree := flat(t, total, Options{Scale: true}, queueOf{"a", 3, inf, 1, 0, 0})
+		a, _ := tree.Row("a")
+		testkit.Check(tree.SetUsage(a, Usage{Wanted: vector.ResourceVector{3}}))
+		mark := tree.Mark()
+		tree.Divide()
+		want := stateOf(tree)
+		tree.Rollback(mark)
+		tree.Divide()
+		if !want.is(tree) {
+			t.Errorf("of %v: share %v, %v oversold", total, tree.Share(nil, a), tree.Oversold(nil, 0))
+		}
+	}
+}
+
 // TestSkippedForGood: jobs that were skipped and have gone leave nothing behind, also where
 // nobody ever resumes; a queue that goes looks at its own jobs.
 func TestSkippedForGood(t *testing.T) {
@@ -529,10 +547,12 @@ func TestClaims(t *testing.T) {
 	}
 
 	// What is refused is no change.
+	first(tree.Set("c", Queue{Guarantee: v(1)}))
+	tree.Divide()
 	begin()
 	most := v(1<<53 - 1)
 	_, errWait := tree.Wait(a, Job{Request: most})
-	_, _, errSet := tree.Set("d", Queue{Deserved: v(2), Limit: v(1)})
+	_, _, errSet := tree.Set("d", Queue{Guarantee: most})
 	for i, err := range []error{tree.Assume(a, Job{Request: most}), tree.SetUsage(c, Usage{Wanted: most}), errWait, errSet} {
 		if err == nil {
 			t.Error(i, "is no error")

@@ -383,6 +383,28 @@ func TestBudgets(t *testing.T) {
 }
 
 // TestBudgetErrors: nothing has changed after an error.
+// TestBudgetOutOfRange: what owners can lose may leave the range of float64, and comes back by a
+// rollback.
+func TestBudgetOutOfRange(t *testing.T) {
+	var p gang.Proof
+	p.Reset(matrixOf(1, vec{1}, vec{0}), matrixOf(1, vec{4}, vec{4}), nil)
+	testkit.Check(p.Limit(gang.Budgets{Limits: matrixOf(1, vec{inf}, vec{3})}))
+	testkit.Check((budgetMove{owner: 1, row: 0, amounts: vec{5}}).apply(&p))
+	testkit.Check((budgetMove{owner: 1, row: 1, amounts: vec{5}}).apply(&p))
+	for range 2 {
+		if why, infeasible := p.Infeasible(); !infeasible || why.Available != 4 {
+			t.Errorf("%v, %+v", infeasible, why)
+		}
+		mark := p.Mark()
+		testkit.Check((budgetMove{owner: 0, row: 0, amounts: vec{large}}).apply(&p))
+		testkit.Check((budgetMove{owner: 0, row: 1, amounts: vec{large}}).apply(&p))
+		if why, infeasible := p.Infeasible(); infeasible {
+			t.Errorf("%+v", why)
+		}
+		p.Rollback(mark)
+	}
+}
+
 func TestBudgetErrors(t *testing.T) {
 	schema := vector.NewSchema([]vector.SchemaColumn{{Name: "cpu"}, {Name: "gpu"}})
 	free := vector.NewMatrix(schema, 2, 2)
