@@ -18,7 +18,7 @@ func TestUnlimitedJSON(t *testing.T) {
 	}{
 		{h, []string{`"room":"unlimited"`, `"limit":"unlimited"`}},
 		{Headroom{Room: -5, Limit: 3}, []string{`"room":-5`, `"limit":3`}},
-		{Refusal{Reason: reasonTooLarge, Queue: "q", Headroom: h, Best: "A100", Requested: 2, Detail: "d"}, []string{`"limit":"unlimited"`, `"message":"`}},
+		{Refusal{Reason: ReasonTooLarge, Queue: "q", Headroom: h, Best: "A100", Requested: 2, Detail: "d"}, []string{`"limit":"unlimited"`, `"message":"`}},
 		{Fits{Copies: Unlimited, Room: []Headroom{h}, Next: Answer{OK: true}}, []string{`{"copies":"unlimited"`, `"room":[{`, `"limit":"unlimited"`}},
 		{Usage{Resource: "cpu", Capability: Unlimited, RealCapability: Unlimited, Guarantee: 1, Deserved: 2, Allocated: 3, Inqueue: 4, Elastic: 5, Request: 6},
 			[]string{`"capability":"unlimited"`, `"realCapability":"unlimited"`, `"allocated":3`}},

@@ -101,7 +101,7 @@ func TestHugeAmountsStopNobody(t *testing.T) {
 		}
 		a, err := w.Reserve(job)
 		f := a.Refusal
-		if err != nil || a.OK || f.Why != reasonTooLarge || f.Room != 1<<53-1-1<<30 || f.Level != "root" || f.Limit-f.Room+f.Requested != 1<<30+1<<53-1024 {
+		if err != nil || a.OK || f.Why != ReasonTooLarge || f.Room != 1<<53-1-1<<30 || f.Level != "root" || f.Limit-f.Room+f.Requested != 1<<30+1<<53-1024 {
 			t.Errorf("%s: %+v, %v", c.what, a, err)
 		}
 		if fits, err := w.JobCopies(job); err != nil || fits.Copies != 0 || fits.Next.OK {
@@ -112,7 +112,7 @@ func TestHugeAmountsStopNobody(t *testing.T) {
 			"Commit":    func() (Answer, error) { return w.Commit(task) },
 			"CommitAll": func() (Answer, error) { return w.CommitAll([]*TaskRequest{task}) },
 		} {
-			if a, err := answer(); err != nil || a.OK || a.Refusal.Why != reasonTooLarge || w.Allocatable(nil, task) {
+			if a, err := answer(); err != nil || a.OK || a.Refusal.Why != ReasonTooLarge || w.Allocatable(nil, task) {
 				t.Errorf("%s, %s: %+v, %v", c.what, what, a, err)
 			}
 		}

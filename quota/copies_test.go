@@ -90,7 +90,7 @@ func TestCopiesRoomsTooLarge(t *testing.T) {
 	w.want(w.reserve("j", "q", "A:9007199254740 cpu:9007199254740"), "yes")
 	for _, shape := range []any{w.job("x", "q", "A|B:1 cpu:1"), w.task("x", "x", "q", "A|B:1 cpu:1")} {
 		f, err := copies(w.Ledger, shape)
-		if err != nil || f.Next.Refusal.Why != reasonTooLarge {
+		if err != nil || f.Next.Refusal.Why != ReasonTooLarge {
 			t.Fatalf("%+v, %v", f.Next.Refusal, err)
 		}
 		got := ""

@@ -60,9 +60,9 @@ func (w *world) do(line string) string {
 		var whys []string
 		for _, o := range a.Options {
 			whys = append(whys, o.Resource+" "+map[Reason]string{
-				"": "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", reasonFirmElsewhere: "firm",
-				reasonNotOnNode: "node", reasonHoldTooLarge: "hold", ReasonNoQuota: "none", reasonNotTogether: "together",
-				reasonUnreadableQuota: "unreadable", reasonTooLarge: "too large",
+				"": "yes", ReasonOverCapacity: "capacity", ReasonPromised: "promised", ReasonFirmElsewhere: "firm",
+				ReasonNotOnNode: "node", ReasonHoldTooLarge: "hold", ReasonNoQuota: "none", ReasonNotTogether: "together",
+				ReasonUnreadableQuota: "unreadable", ReasonTooLarge: "too large",
 			}[o.Why])
 		}
 		return strings.Join(whys, ", ")

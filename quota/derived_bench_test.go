@@ -74,7 +74,7 @@ func BenchmarkReconcile(b *testing.B) {
 		view.Tasks = append(view.Tasks, Task{
 			ID: name, Job: name, Queue: name, Phase: TaskAllocated, Request: resourceList("cpu:1"), Cards: []Item{},
 		}, Task{
-			ID: "waits-" + name, Job: name, Queue: name, Phase: phasePending, Request: resourceList("cpu:1"), Cards: []Item{},
+			ID: "waits-" + name, Job: name, Queue: name, Phase: TaskPending, Request: resourceList("cpu:1"), Cards: []Item{},
 		})
 	}
 	testkit.Must(l.Reconcile(view))

@@ -13,24 +13,18 @@ type Event struct {
 	Refusal Refusal   `json:"refusal,omitzero"` // of EventRefused, which has no amounts
 }
 
-// EventKind is what an [Event] is about: Reserved, a job was promised its min, or Resized to
-// another one; Committed, a task was charged, or RolledBack; Released, a task has ended, or a
-// job and all its tasks, or by Reconcile a job's reservation alone; Expired, a job has lost
-// its hold; Reconciled, a view has changed a job or a task or, without both, the view as a
-// whole.
+// EventKind is what an [Event] is about.
 type EventKind string
 
-// EventRefused is the kind of a refused operation, which changed nothing.
-const EventRefused EventKind = "Refused"
-
 const (
-	eventReserved   EventKind = "Reserved"
-	eventResized    EventKind = "Resized"
-	eventCommitted  EventKind = "Committed"
-	eventRolledBack EventKind = "RolledBack"
-	eventReleased   EventKind = "Released"
-	eventExpired    EventKind = "Expired"
-	eventReconciled EventKind = "Reconciled"
+	EventReserved   EventKind = "Reserved"   // a job was promised its min
+	EventResized    EventKind = "Resized"    // to another min
+	EventCommitted  EventKind = "Committed"  // a task was charged
+	EventRolledBack EventKind = "RolledBack" // and is so no longer: it came to nothing
+	EventReleased   EventKind = "Released"   // a task has ended, or a job and all its tasks, or by Reconcile a job's reservation alone
+	EventExpired    EventKind = "Expired"    // a job has lost its hold
+	EventReconciled EventKind = "Reconciled" // a view has changed a job or a task or, without both, the view as a whole
+	EventRefused    EventKind = "Refused"    // an operation changed nothing
 )
 
 // Amounts are amounts of cpu, memory, cards and outputs.

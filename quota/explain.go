@@ -119,7 +119,7 @@ func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) 
 	case !denied:
 		return ReasonNoQuota
 	case text != "":
-		return reasonUnreadableQuota
+		return ReasonUnreadableQuota
 	}
 	return why
 }
@@ -148,7 +148,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	case book.Invalid:
 		f.Detail = invalid
 	case book.NotOnCard:
-		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts), reasonNotOnNode, noneOnNode
+		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts), ReasonNotOnNode, noneOnNode
 	case book.Empty:
 		// A quota that was written, and counts for nothing, should not be taken for a
 		// missing one.
@@ -183,7 +183,7 @@ func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
 	if lack.Why != book.TooLarge {
 		l.noteTotal(&f.facts, lack.Level, lack.Dim)
 	}
-	if f.Why == reasonUnreadableQuota {
+	if f.Why == ReasonUnreadableQuota {
 		f.Detail = recordOf(lack.Level).spec.denied[int(lack.Dim)]
 	}
 }
@@ -220,8 +220,8 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 			continue
 		}
 		none = none && o.Why == ReasonNoQuota
-		unread = unread && (o.Why == ReasonNoQuota || o.Why == reasonUnreadableQuota)
-		if o.Why == reasonUnreadableQuota {
+		unread = unread && (o.Why == ReasonNoQuota || o.Why == ReasonUnreadableQuota)
+		if o.Why == ReasonUnreadableQuota {
 			unreadable = i
 		}
 		if sums {
@@ -236,13 +236,13 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 	} else if unread {
 		f.Why = ReasonNoQuota
 		if unreadable >= 0 {
-			f.Why = reasonUnreadableQuota
+			f.Why = ReasonUnreadableQuota
 		}
 	}
 	switch {
 	case none:
 		f.Detail = noQuotaOfAny
-	case unreadable >= 0 && (sums || f.Why != reasonUnreadableQuota):
+	case unreadable >= 0 && (sums || f.Why != ReasonUnreadableQuota):
 		o := &is.Options[unreadable]
 		f.Detail = recordOf(o.Level).spec.denied[int(o.Dim)]
 	}

@@ -53,7 +53,7 @@ func TestFaultyQuotaNamesCards(t *testing.T) {
 	w := worldFrom(t, Config{}, nil, Queue{Name: "q", Annotations: quotaOf(`{"A100": 4, "H100": "2"}`)})
 	job := resolved(w.ResolveJob(Job{ID: "j", Queue: "q", Annotations: asks(`{"H100": 1}`)}))
 	a, err := w.Reserve(job)
-	if err != nil || a.OK || a.Refusal.Why != reasonUnreadableQuota || !strings.Contains(a.Refusal.Message(), `entry "H100": the count is "2": want a whole number`) {
+	if err != nil || a.OK || a.Refusal.Why != ReasonUnreadableQuota || !strings.Contains(a.Refusal.Message(), `entry "H100": the count is "2": want a whole number`) {
 		t.Errorf("%s: %s, %v", a.Refusal.Why, a.Refusal.Message(), err)
 	}
 }

@@ -27,7 +27,7 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	case err != nil || a.Repeat:
 	case a.OK:
 		for _, t := range g.made {
-			events = append(events, l.taskEvent(eventCommitted, a.Seq, t)...)
+			events = append(events, l.taskEvent(EventCommitted, a.Seq, t)...)
 		}
 	default:
 		t := tasks[g.failed]

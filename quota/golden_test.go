@@ -493,7 +493,7 @@ func (g *golden) lacking(q *goldQueue, card string, why Reason) Reason {
 	case goldHas(q.capability, card), g.limit(q.name, card) != 0:
 		return why
 	case goldHas(q.denied, card):
-		return reasonUnreadableQuota
+		return ReasonUnreadableQuota
 	}
 	return ReasonNoQuota
 }
@@ -527,7 +527,7 @@ func (g *golden) moveRoom(queue, dim string, hold int64) Headroom {
 		}
 		room, why := goldTests(limit-s.allocated, promise)
 		if s.full() < limit && s.allocated+hold > limit {
-			why = reasonHoldTooLarge
+			why = ReasonHoldTooLarge
 		}
 		return room, why
 	})
@@ -547,7 +547,7 @@ func (g *golden) counted(queue, dim string, held int64) Headroom {
 	levels := g.levels(queue)
 	root := levels[len(levels)-1].name
 	room := func(level string, most int64) Headroom {
-		return Headroom{Resource: dim, Why: reasonTooLarge, Room: Amount(most - g.sum(level, dim).full()), Level: level, Limit: Amount(most)}
+		return Headroom{Resource: dim, Why: ReasonTooLarge, Room: Amount(most - g.sum(level, dim).full()), Level: level, Limit: Amount(most)}
 	}
 	r := room(root, 1<<53-1)
 	if mine := room(queue, 1<<52-1); mine.Room > r.Room {
@@ -571,7 +571,7 @@ func goldWithin(amount int64, r, counted Headroom) Headroom {
 // itemRoom is the room for an item of a task on a card (6).
 func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, item int, card string) Headroom {
 	if firm := j.firm(want, item); firm != "" && firm != card {
-		return Headroom{Resource: card, Why: reasonFirmElsewhere, Level: queue, Limit: Amount(g.limit(queue, card))}
+		return Headroom{Resource: card, Why: ReasonFirmElsewhere, Level: queue, Limit: Amount(g.limit(queue, card))}
 	}
 	held, all := int64(0), int64(0) // on the card, and what moves there
 	if item >= 0 {
@@ -811,7 +811,7 @@ func (g *golden) fillSpread(a *Answer, old, next *goldJob, index int) (best Head
 		}
 		if more := min(left, whole-covered); more > 0 {
 			r = goldWithin(covered+more, r, g.counted(next.queue, card, covered+old.vacated(next, index, card)))
-			if r.Why == reasonTooLarge {
+			if r.Why == ReasonTooLarge {
 				whole = goldWhole(r, covered, it.unit)
 			}
 		}
@@ -827,14 +827,14 @@ func (g *golden) fillSpread(a *Answer, old, next *goldJob, index int) (best Head
 	}
 	best.Resource, best.Room, best.Limit = "", Amount(sum), Amount(limits)
 	switch lack := whys[ReasonOverCapacity] || whys[ReasonPromised]; {
-	case whys[reasonTooLarge]:
-		best.Why = reasonTooLarge
+	case whys[ReasonTooLarge]:
+		best.Why = ReasonTooLarge
 	case lack && sumAlone >= it.amount && fitsAlone:
 		best.Why = ReasonPromised
 	case lack:
 		best.Why = ReasonOverCapacity
-	case whys[reasonUnreadableQuota]:
-		best.Why = reasonUnreadableQuota
+	case whys[ReasonUnreadableQuota]:
+		best.Why = ReasonUnreadableQuota
 	default:
 		best.Why = ReasonNoQuota
 	}
@@ -894,16 +894,16 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []
 
 // choose lists the alternatives of an item of a task, and returns the first with room.
 func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, item int, cards []string) (on string) {
-	best := Headroom{Why: reasonNotOnNode}
+	best := Headroom{Why: ReasonNotOnNode}
 	for _, card := range want.cards {
-		r := Headroom{Resource: card, Why: reasonNotOnNode}
+		r := Headroom{Resource: card, Why: ReasonNotOnNode}
 		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
 			r = g.itemRoom(queue, j, want, item, card)
 			// Another card than the job's comes last.
-			if best.Level == "" || r.Why != reasonFirmElsewhere && (best.Why == reasonFirmElsewhere || r.Room > best.Room) {
+			if best.Level == "" || r.Why != ReasonFirmElsewhere && (best.Why == ReasonFirmElsewhere || r.Room > best.Room) {
 				best = r
 			}
-			if r.Why != reasonFirmElsewhere && want.amount <= int64(r.Room) {
+			if r.Why != ReasonFirmElsewhere && want.amount <= int64(r.Room) {
 				r.Why, on = "", cmp.Or(on, card)
 			}
 		}
@@ -914,7 +914,7 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 	switch {
 	case on != "" || !a.OK:
 	case best.Level == "":
-		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: reasonNotOnNode}})
+		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: ReasonNotOnNode}})
 	default:
 		goldRefuseAmount(a, queue, index, want, best)
 	}
@@ -1088,19 +1088,19 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 		a = all
 	}
 	alone, _, _ := g.allocatable(r, nil)
-	excluded := func(why Reason) bool { return why == reasonFirmElsewhere || why == reasonNotOnNode }
+	excluded := func(why Reason) bool { return why == ReasonFirmElsewhere || why == ReasonNotOnNode }
 	for i := range a.Options {
 		o := &a.Options[i]
 		if !excluded(o.Why) || excluded(alone.Options[i].Why) {
 			continue
 		}
 		*o = alone.Options[i]
-		o.Why = reasonNotTogether
+		o.Why = ReasonNotTogether
 		f := &a.Refusal
 		if f.Reason != ReasonInsufficientScalarQuota || f.Resource != goldKey(r.cards()[o.Item].cards) {
 			continue
 		}
-		if excluded(f.Why) || f.Why == reasonNotTogether && o.Room > f.Room {
+		if excluded(f.Why) || f.Why == ReasonNotTogether && o.Room > f.Room {
 			f.Why, f.Room, f.Level, f.Limit = o.Why, o.Room, o.Level, o.Limit
 			if f.Best != "" {
 				f.Best = o.Resource

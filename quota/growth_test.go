@@ -597,7 +597,7 @@ func reconcileEach(t *testing.T, n int) func() {
 			view(i, TaskAllocated)
 		}
 		for i := range n {
-			view(i, phaseSucceeded)
+			view(i, TaskSucceeded)
 		}
 		if len(w.jobs) > 0 {
 			t.Error("there is something left")

@@ -25,7 +25,7 @@ var inf = math.Inf(1)
 var (
 	allPhases     = []Phase{PhasePending, PhaseInqueue, PhaseRunning, "Unknown", "Completed"}
 	allTaskPhases = []TaskPhase{
-		"", phasePending, TaskAllocated, "Binding", "Bound", TaskAllocated, phaseReleasing, phasePipelined, phaseSucceeded, phaseFailed,
+		"", TaskPending, TaskAllocated, "Binding", "Bound", TaskAllocated, TaskReleasing, TaskPipelined, TaskSucceeded, TaskFailed,
 	}
 )
 

@@ -177,7 +177,7 @@ func TestHostileLoad(t *testing.T) {
 		if v := w.Check(); v != nil {
 			t.Fatalf("%v", v)
 		}
-		for _, kind := range []EventKind{eventReserved, eventCommitted, eventRolledBack, eventReleased, EventRefused, eventReconciled} {
+		for _, kind := range []EventKind{EventReserved, EventCommitted, EventRolledBack, EventReleased, EventRefused, EventReconciled} {
 			if _, ok := events.Load(kind); !ok {
 				t.Errorf("no event %v", kind)
 			}

@@ -17,7 +17,7 @@ import (
 
 // reasons are all reasons, by their number in the book. text is what a message says behind
 // the queue, nil where that is amounts; of what leaves too little room it is said behind
-// the amounts. ReasonNoQuota and reasonUnreadableQuota have no number: the book knows
+// the amounts. ReasonNoQuota and ReasonUnreadableQuota have no number: the book knows
 // limits only, see Ledger.why.
 var reasons = [...]struct {
 	reason Reason
@@ -36,11 +36,11 @@ var reasons = [...]struct {
 
 	book.OverCapacity:  {ReasonOverCapacity, says("")},
 	book.Promised:      {ReasonPromised, says("; part of the limit is held for other jobs, or for other items of this one")},
-	book.FirmElsewhere: {reasonFirmElsewhere, says("")},
-	book.NotAllowed:    {reasonNotOnNode, says("")},
-	book.HoldTooLarge:  {reasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},
-	book.NotTogether:   {reasonNotTogether, says("; that is before the gang")},
-	book.TooLarge:      {reasonTooLarge, says("; there is no limit, but more can't be counted")},
+	book.FirmElsewhere: {ReasonFirmElsewhere, says("")},
+	book.NotAllowed:    {ReasonNotOnNode, says("")},
+	book.HoldTooLarge:  {ReasonHoldTooLarge, says("; what is held for the job would have to move there as a whole")},
+	book.NotTogether:   {ReasonNotTogether, says("; that is before the gang")},
+	book.TooLarge:      {ReasonTooLarge, says("; there is no limit, but more can't be counted")},
 }
 
 // says makes a text that is always the same. Others depend on the numbers.
@@ -114,7 +114,7 @@ func (r *Refusal) lacks() string {
 	detail := oneLine(r.Detail)
 	u, what := r.unit()
 	text := fmt.Sprintf(": insufficient quota of %s: requested %s, ", what, u.text(r.Requested))
-	if r.Why == reasonNotTogether {
+	if r.Why == ReasonNotTogether {
 		text = ": the tasks of the gang must be on one card" + text
 	}
 	level := fmt.Sprintf("queue %q", brief(r.Level))
@@ -132,9 +132,9 @@ func (r *Refusal) lacks() string {
 			return text + level + " has no quota of it: write it into the capability, or see Config.MissingUnlimited"
 		}
 		return text + level + " has no quota of it"
-	case reasonUnreadableQuota:
+	case ReasonUnreadableQuota:
 		return text + "the quota of " + level + " can't be read: " + detail
-	case reasonFirmElsewhere:
+	case ReasonFirmElsewhere:
 		return text + "the job's other tasks are on another card than " + oneLine(brief(r.Best)) + also(detail)
 	}
 	// The numbers from here on are of one alternative, or sums.
@@ -150,7 +150,7 @@ func (r *Refusal) lacks() string {
 	if r.Level != r.Queue {
 		text += " at " + level
 	}
-	if r.Why != reasonNotTogether {
+	if r.Why != ReasonNotTogether {
 		text += ", the total would be " + u.text(r.Limit-r.Room+r.Requested)
 	}
 	for _, row := range reasons[book.OverCapacity:] {

@@ -90,7 +90,7 @@ func (h histogram) check(t *testing.T, operations uint64) {
 	if operations < 100_000 {
 		return
 	}
-	wanted := []string{"repeat", "conflict", string(reasonTooLarge), modelOrphan}
+	wanted := []string{"repeat", "conflict", string(ReasonTooLarge), modelOrphan}
 	for _, op := range modelOps {
 		wanted = append(wanted, op.name)
 	}
@@ -449,8 +449,8 @@ func (m *model) outcome(a *Answer, err error) string {
 	switch {
 	case errors.Is(err, ErrConflict):
 		return "conflict"
-	case a.Refusal.Why == reasonTooLarge:
-		return string(reasonTooLarge)
+	case a.Refusal.Why == ReasonTooLarge:
+		return string(ReasonTooLarge)
 	case a.Repeat:
 		return "repeat"
 	case !a.OK:
@@ -799,7 +799,7 @@ func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []int) {
 		return slices.ContainsFunc(m.g.dims(), func(dim string) bool { return j.sum(dim).elastic > 0 })
 	}
 	if a.Refusal.Reason != ReasonInsufficientScalarQuota || len(items) == 0 ||
-		slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == reasonNotOnNode }) ||
+		slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == ReasonNotOnNode }) ||
 		len(m.g.over()) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(m.g.jobs)), elastic) {
 		return
 	}

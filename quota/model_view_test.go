@@ -181,16 +181,16 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 	}
 	phases := map[class][]TaskPhase{
 		classAllocated: {TaskAllocated, "Binding", "Bound", TaskAllocated},
-		classPending:   {phasePending},
-		classAside:     {phasePipelined},
-		classEnded:     {phaseSucceeded, phaseFailed},
+		classPending:   {TaskPending},
+		classAside:     {TaskPipelined},
+		classEnded:     {TaskSucceeded, TaskFailed},
 	}
 	releasing := classEnded
 	if m.g.cfg.CountReleasing {
 		releasing = classAllocated
-		phases[releasing] = append(phases[releasing], phasePipelined)
+		phases[releasing] = append(phases[releasing], TaskPipelined)
 	}
-	phases[releasing] = append(phases[releasing], phaseReleasing)
+	phases[releasing] = append(phases[releasing], TaskReleasing)
 	task.Phase = phases[t.class][m.IntN(len(phases[t.class]))]
 	switch {
 	case t.invalid:

@@ -43,7 +43,7 @@ func TestMessage(t *testing.T) {
 			`queue "q": insufficient quota of cpu: requested 0.5 cores, 0.25 cores over the limit of 4 cores at queue "org", the total would be 4.75 cores`},
 		{Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 3 << 29, Headroom: Headroom{Level: "q", Room: 1 << 20, Limit: 1 << 30}},
 			`queue "q": insufficient quota of memory: requested 1536 Mi, room for 1 Mi of 1 Gi, the total would be 2559 Mi`},
-		{Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 100 << 40, Headroom: Headroom{Level: "q", Room: 80 << 40, Limit: 1<<53 - 1, Why: reasonTooLarge}},
+		{Refusal{Reason: ReasonInsufficientMemoryQuota, Queue: "q", Requested: 100 << 40, Headroom: Headroom{Level: "q", Room: 80 << 40, Limit: 1<<53 - 1, Why: ReasonTooLarge}},
 			`queue "q": insufficient quota of memory: requested 100 Ti, room for 80 Ti of 9007199254740991 bytes, the total would be 9029189487296511 bytes; there is no limit, but more can't be counted`},
 		{Refusal{Reason: ReasonInsufficientScalarQuota, Queue: "q", Requested: 3 << 40, Headroom: Headroom{Level: "q", Resource: "ephemeral-storage", Room: 1 << 40, Limit: 2 << 40}, output: true},
 			`queue "q": insufficient quota of ephemeral-storage: requested 3 Ti, room for 1 Ti of 2 Ti, the total would be 4 Ti`},

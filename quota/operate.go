@@ -187,11 +187,11 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 		l.fillJob(&a, &s.answer, r, q)
 		return a, l.refused(r.queue, r.id, "", &a), nil
 	}
-	kind := eventReserved
+	kind := EventReserved
 	if j == nil {
 		j = l.newJob(r.id, q)
 	} else if j.Reserved {
-		kind = eventResized
+		kind = EventResized
 	}
 	if !j.Reserved {
 		// Only a new reservation has a new number: Expire goes by when a job was admitted.
@@ -234,7 +234,7 @@ func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer
 	switch is.kind {
 	case charged:
 		delete(l.waiting, r.id)
-		events = l.taskEvent(eventCommitted, a.Seq, is.task)
+		events = l.taskEvent(EventCommitted, a.Seq, is.task)
 	case refused:
 		events = l.refused(r.queue, r.job, r.id, &a)
 	}

@@ -454,10 +454,10 @@ func TestAnotherTransformation(t *testing.T) {
 		return Task{ID: id, Pod: podOfRequests("a100:1"), Phase: phase, Node: "n"}
 	}
 	view := View{Jobs: []Job{
-		{ID: "runs", Queue: "q", Phase: PhaseRunning, Tasks: []Task{pod("runs-0", TaskAllocated), pod("runs-1", phasePending)}},
-		{ID: "waits", Queue: "q", Phase: PhaseInqueue, Tasks: []Task{pod("waits-0", phasePending)}},
+		{ID: "runs", Queue: "q", Phase: PhaseRunning, Tasks: []Task{pod("runs-0", TaskAllocated), pod("runs-1", TaskPending)}},
+		{ID: "waits", Queue: "q", Phase: PhaseInqueue, Tasks: []Task{pod("waits-0", TaskPending)}},
 		{ID: "before pods", Queue: "q", Phase: PhaseInqueue, MinResources: amountsOf("a100:2")},
-		{ID: "not admitted", Queue: "q", Phase: PhasePending, Tasks: []Task{pod("not-0", phasePending)}},
+		{ID: "not admitted", Queue: "q", Phase: PhasePending, Tasks: []Task{pod("not-0", TaskPending)}},
 	}}
 	report := testkit.Must(next.Reconcile(view))
 	next.want(next.usage("q"), "7/28/0")
@@ -488,8 +488,8 @@ func TestOutputsBound(t *testing.T) {
 	for _, given := range []int64{3, 4, 5} {
 		p := poolOf(t, Config{}, queueOfCredits("q", "9"))
 		job := Job{ID: "j", Queue: "q", Phase: PhaseInqueue, Min: &Min{Outputs: map[corev1.ResourceName]int64{credits: given}}, Tasks: []Task{
-			{ID: "0", Pod: podOfRequests("t4:1"), Phase: phaseSucceeded},
-			{ID: "1", Pod: podOfRequests("a100:1"), Phase: phasePending},
+			{ID: "0", Pod: podOfRequests("t4:1"), Phase: TaskSucceeded},
+			{ID: "1", Pod: podOfRequests("a100:1"), Phase: TaskPending},
 		}}
 		testkit.Must(p.Reconcile(View{Jobs: []Job{job}}))
 		p.want(p.usage("q"), fmt.Sprintf("0/%d/0", min(given, 4)))

@@ -41,7 +41,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	r.assign()
 	r.run()
 	if r.rep.Changed && l.cfg.OnEvent != nil {
-		r.events = append(r.events, Event{Seq: r.seq, Kind: eventReconciled})
+		r.events = append(r.events, Event{Seq: r.seq, Kind: EventReconciled})
 	}
 	// Under the lock still, so that the report is of the state that this change made.
 	r.rep.Seq, r.rep.Over = l.seq, l.overages()
@@ -160,12 +160,12 @@ func (r *reconciler) giveBack() {
 		// Before rollbacks, whose cover would else go to a charge that is about to end, and
 		// leave the min with it.
 		for _, t := range ended {
-			r.events = append(r.events, l.taskEvent(eventReleased, r.seq, t)...)
+			r.events = append(r.events, l.taskEvent(EventReleased, r.seq, t)...)
 			r.did(&r.rep.Released, j.id, t.id)
 			l.end(t)
 		}
 		for _, t := range again {
-			r.events = append(r.events, l.taskEvent(eventRolledBack, r.seq, t)...)
+			r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
 			r.did(&r.rep.RolledBack, j.id, t.id)
 		}
 		// Together, as by Rollback: none draws on what another gives back.
@@ -206,7 +206,7 @@ func (r *reconciler) place(v *sightJob) {
 	}
 	if j := l.jobs[v.ID]; j != nil && recordOf(j.Queue) != q && v.moves {
 		if v.lost = !book.MayMove(&j.Job, &q.Queue); v.lost {
-			r.rep.fail(v.ID, "", reasonTooLarge, fmt.Sprintf("queue %q can't count what it has", brief(v.Queue)))
+			r.rep.fail(v.ID, "", ReasonTooLarge, fmt.Sprintf("queue %q can't count what it has", brief(v.Queue)))
 			return
 		}
 		// Its pending tasks have to go along, see wait.
@@ -248,7 +248,7 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 			// Its old charge is gone by now, and no new one takes its place: to the host it
 			// waits again.
 			if t != nil {
-				r.events = append(r.events, l.taskEvent(eventRolledBack, r.seq, t)...)
+				r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
 				r.did(&r.rep.RolledBack, v.ID, vt.req.id)
 			}
 			continue
@@ -299,7 +299,7 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 	t.Force(&v.req.use, v.cards)
 	l.tasks[t.id] = t
 	l.put(t, v.req.node, true)
-	r.events = append(r.events, l.taskEvent(eventReconciled, r.seq, t)...)
+	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
 }
 
 // assign finds the charge that each allocated task of the view has already, and the cards
@@ -353,7 +353,7 @@ func (r *reconciler) giveUp() {
 		case !j.Seen:
 			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: j.id, Seq: j.seq})
 		default:
-			r.events = append(r.events, l.jobEvent(eventReleased, r.seq, j)...)
+			r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 			r.did(&r.rep.Released, j.id, "")
 			j.Seen, j.seq = false, 0
 			l.book.Unreserve(&j.Job, l.cfg.AnyMix)
@@ -399,7 +399,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		return
 	// Without a hold and without a charge nothing is left of the job.
 	case !keeps && j.Tasks == 0:
-		r.events = append(r.events, l.jobEvent(eventReleased, r.seq, j)...)
+		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
 		r.did(&r.rep.Released, j.id, "")
 		l.releaseJob(j)
 		return
@@ -436,7 +436,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	}
 	j.Reserve(&p)
 	r.did(list, j.id, "")
-	r.events = append(r.events, l.jobEvent(eventReconciled, r.seq, j)...)
+	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
 }
 
 // wait makes the pending tasks those of the view. What a partial one leaves goes with

@@ -483,27 +483,27 @@ func TestTaskStatusOfPod(t *testing.T) {
 		deleted *metav1.Time
 		want    TaskPhase
 	}{
-		{"", "", nil, phasePending},
-		{"", corev1.PodPending, nil, phasePending},
+		{"", "", nil, TaskPending},
+		{"", corev1.PodPending, nil, TaskPending},
 		{"n", "", nil, TaskAllocated},
 		{"n", corev1.PodPending, nil, TaskAllocated},
 		{"n", corev1.PodUnknown, nil, TaskAllocated},
 		{"n", corev1.PodRunning, nil, TaskAllocated},
-		{"n", corev1.PodRunning, deleted, phaseReleasing},
-		{"", "", deleted, phaseReleasing},
-		{"n", corev1.PodSucceeded, deleted, phaseSucceeded},
-		{"n", corev1.PodFailed, nil, phaseFailed},
+		{"n", corev1.PodRunning, deleted, TaskReleasing},
+		{"", "", deleted, TaskReleasing},
+		{"n", corev1.PodSucceeded, deleted, TaskSucceeded},
+		{"n", corev1.PodFailed, nil, TaskFailed},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: c.node}, Status: corev1.PodStatus{Phase: c.phase}}
 		pod.DeletionTimestamp = c.deleted
 		if got := (&Task{Pod: pod}).phase(); got != c.want {
 			t.Errorf("node %q, %q, deleted %v: %v, want %v", c.node, c.phase, c.deleted != nil, got, c.want)
 		}
-		if got := (&Task{Pod: pod, Phase: phasePipelined}).phase(); got != phasePipelined {
+		if got := (&Task{Pod: pod, Phase: TaskPipelined}).phase(); got != TaskPipelined {
 			t.Errorf("a status that is set: %v", got)
 		}
 	}
-	if got := (&Task{Node: "n"}).phase(); got != phasePending {
+	if got := (&Task{Node: "n"}).phase(); got != TaskPending {
 		t.Errorf("without a pod: %v", got)
 	}
 }

@@ -6,14 +6,14 @@ import "github.com/resvec/resvec/quota/internal/book"
 // on that card, after later charges of the job there beyond the min. known means that all
 // ids were of charged tasks; others are left alone.
 func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
-	return l.giveBack(eventRolledBack, tasks)
+	return l.giveBack(EventRolledBack, tasks)
 }
 
 // Release ends tasks: their charges go, and their job's min shrinks by what they had of it.
 // The job stays reserved until ReleaseJob. Pending tasks are forgotten. known means that
 // all ids were of either; others are left alone.
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
-	return l.giveBack(eventReleased, tasks)
+	return l.giveBack(EventReleased, tasks)
 }
 
 // giveBack is Rollback or Release. A rollback is as if the commit had never been; what has
@@ -29,7 +29,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 		t := l.tasks[id]
 		// It may wait by a view. Then only what queues request changes.
 		if t == nil {
-			if w := l.waiting[id]; w != nil && kind == eventReleased {
+			if w := l.waiting[id]; w != nil && kind == EventReleased {
 				delete(l.waiting, id)
 				changed = true
 				if l.cfg.OnEvent != nil { // nothing was charged
@@ -43,7 +43,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 		// While the task is still charged: the event says how much.
 		events = append(events, l.taskEvent(kind, l.seq+1, t)...)
 		changed = true
-		if kind == eventReleased {
+		if kind == EventReleased {
 			l.end(t)
 			continue
 		}
@@ -89,7 +89,7 @@ func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 	if j == nil {
 		return l.unlock(false, nil), false
 	}
-	events := l.jobEvent(eventReleased, l.seq+1, j)
+	events := l.jobEvent(EventReleased, l.seq+1, j)
 	l.releaseJob(j)
 	return l.unlock(true, events), true
 }
@@ -119,7 +119,7 @@ func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 			continue
 		}
 		expired = append(expired, id)
-		events = append(events, l.jobEvent(eventExpired, l.seq+1, j)...)
+		events = append(events, l.jobEvent(EventExpired, l.seq+1, j)...)
 		l.book.ReleaseHolds(&j.Job)
 		l.forget(j)
 	}

@@ -423,7 +423,7 @@ func TestAllocatableOn(t *testing.T) {
 	w.want(w.allocatable(podOf("", "cpu:0"), "gone"), "")
 	var a Answer
 	r, _, _ := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "gpu:1")})
-	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != reasonNotOnNode || a.Options[1].Why != "" {
+	if w.AllocatableOn(&a, r, "h"); len(a.Options) != 2 || a.Options[0].Why != ReasonNotOnNode || a.Options[1].Why != "" {
 		t.Errorf("%+v", a.Options)
 	}
 	if !w.AllocatableOn(nil, r, "h") {
@@ -527,7 +527,7 @@ func TestResolveJob(t *testing.T) {
 		{"eight pods of one GPU", Config{}, Job{Annotations: asks(`{"A100":8}`), Tasks: pods(8, "A100", "gpu:1")}, "0/0 A100:8000", ""},
 		{"pods win", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: pods(1, "A100", "cpu:1 gpu:1")}, "0/0 A100:1000", ""},
 		{"pods without cards don't", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: pods(1, "", "cpu:1")}, "0/0 A100:2000", ""},
-		{"nor do ended ones", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: status(phaseSucceeded, pods(3, "H100", "gpu:1"))}, "0/0 A100:2000", ""},
+		{"nor do ended ones", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: status(TaskSucceeded, pods(3, "H100", "gpu:1"))}, "0/0 A100:2000", ""},
 		{"by the pod's phase", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: phase(corev1.PodFailed, pods(3, "H100", "gpu:1"))}, "0/0 A100:2000", ""},
 		{"keys", Config{}, Job{Tasks: slices.Concat(pods(2, "H100|A100", "gpu:1"), pods(1, "A100", "gpu:2"), pods(1, "A100|H100", "gpu:1"), pods(1, "M", "mig-1g.5gb:1"))},
 			"0/0 A100:2000 M:1000 A100|H100:1000 H100|A100:2000", ""},
@@ -542,7 +542,7 @@ func TestResolveJob(t *testing.T) {
 
 		{"a pod that can't be told", Config{}, Job{Annotations: asks(`{"A100":2}`), Tasks: slices.Concat(pods(1, "A100", "gpu:1"), pods(1, "Ghost", "gpu:1"))},
 			`invalid: task "t": volcano.sh/card.name: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
-		{"that has ended", Config{}, Job{Tasks: slices.Concat(pods(1, "A100", "gpu:1"), status(phaseFailed, pods(1, "Ghost", "gpu:1")))}, "0/0 A100:1000", ""},
+		{"that has ended", Config{}, Job{Tasks: slices.Concat(pods(1, "A100", "gpu:1"), status(TaskFailed, pods(1, "Ghost", "gpu:1")))}, "0/0 A100:1000", ""},
 		{"the node of a pod doesn't matter", Config{}, Job{Tasks: []Task{{Pod: podOf("A100", "gpu:1"), Node: "gone"}}}, "0/0 A100:1000", ""},
 		{"sums that are too large", Config{}, Job{Tasks: pods(2, "A100", "gpu:9007199254740")}, "invalid: the sum of the job's cards of A100 is 2^53 milli-cards or more: want less", ""},
 

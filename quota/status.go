@@ -11,6 +11,7 @@ import (
 // QueueStatus is a queue as it stands, with what the queues below it use.
 type QueueStatus struct {
 	Name         string            `json:"name"`                 // empty in the first of [Ledger.Samples]: rejections in queues that weren't there
+	Parent       string            `json:"parent,omitempty"`     // the queue above, in which it counts: of an orphan the nearest former one; empty at the top
 	Seq          uint64            `json:"seq"`                  // of the state that this was read on
 	Share        float64           `json:"share"`                // the greatest Allocated / Deserved; 0 if nothing is deserved
 	Reservations int               `json:"reservations"`         // jobs with a hold
@@ -109,7 +110,7 @@ func (l *Ledger) samples() []QueueStatus {
 // ask for, by dimension; nil: nothing.
 func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 	s := QueueStatus{
-		Name: q.spec.Name, Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
+		Name: q.spec.Name, Parent: queueName(q.Parent), Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
 		CPU: l.usage(q, int(dimCPU), waiting), Memory: l.usage(q, int(dimMemory), waiting),
 	}
 	for _, alts := range l.outs.alts {

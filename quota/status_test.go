@@ -79,3 +79,16 @@ func TestSamplesOneState(t *testing.T) {
 	}
 	w.want(w.sampled(), "\"a\" share 0 reservations 0, A 4000 0 0 0 0\n\"b\" share 0 reservations 2, A 4000 0 0 2000 0")
 }
+
+// TestParent: a queue counts in the one above; an orphan in the nearest former one that is there.
+func TestParent(t *testing.T) {
+	w := newWorld(t, Config{}, "org", "A:5", "team < org", "A:5", "leaf < team", "A:5")
+	w.want(w.reserve("j", "leaf", "A:1"), "yes")
+	for _, queues := range [][]string{{"org", "A:5", "team < org", "A:5"}, {"org", "A:5"}, {"org", "A:5", "team", "A:5", "leaf < team", "A:5"}} {
+		w.replace(qs(w.m, queues...)...)
+		status, _ := w.Queue("leaf")
+		if want := map[int]string{2: "org", 4: "team", 6: "team"}[len(queues)]; status.Parent != want {
+			t.Errorf("below %q of %q, want %q", status.Parent, queues, want)
+		}
+	}
+}

@@ -19,25 +19,21 @@ type Task struct {
 	Gated          bool                // it waits outside of scheduling, as with scheduling gates; a job's min is without it
 }
 
-// TaskPhase says where a task stands, by Volcano's names. Pending has no node; Succeeded and
-// Failed have ended; Releasing is being deleted, and Pipelined waits for such a task: both
-// are charged with [Config.CountReleasing]. Others, such as Running, count as Allocated.
-// Empty is what the pod says; without a pod, or a node, Pending.
+// TaskPhase says where a task stands, by Volcano's names. Others, such as Running, count as
+// allocated. Empty is what the pod says; without a pod, or a node, pending.
 type TaskPhase string
 
-// TaskAllocated is the phase of a task that has a node, and is charged.
-const TaskAllocated TaskPhase = "Allocated"
-
 const (
-	phasePending   TaskPhase = "Pending"
-	phaseReleasing TaskPhase = "Releasing"
-	phasePipelined TaskPhase = "Pipelined"
-	phaseSucceeded TaskPhase = "Succeeded"
-	phaseFailed    TaskPhase = "Failed"
+	TaskPending   TaskPhase = "Pending"   // it has no node
+	TaskAllocated TaskPhase = "Allocated" // it has a node, and is charged
+	TaskReleasing TaskPhase = "Releasing" // it is being deleted; charged with [Config.CountReleasing]
+	TaskPipelined TaskPhase = "Pipelined" // it waits for the resources of such a task; charged with [Config.CountReleasing]
+	TaskSucceeded TaskPhase = "Succeeded"
+	TaskFailed    TaskPhase = "Failed"
 )
 
 // ended reports whether a task of this phase uses nothing any more.
-func (s TaskPhase) ended() bool { return s == phaseSucceeded || s == phaseFailed }
+func (s TaskPhase) ended() bool { return s == TaskSucceeded || s == TaskFailed }
 
 // phase returns where the task stands, by its pod if nothing else says so.
 func (t *Task) phase() TaskPhase {
@@ -45,19 +41,19 @@ func (t *Task) phase() TaskPhase {
 		return t.Phase
 	}
 	if t.Pod == nil {
-		return phasePending
+		return TaskPending
 	}
 	switch of := t.Pod.Status.Phase; {
 	case of == corev1.PodSucceeded:
-		return phaseSucceeded
+		return TaskSucceeded
 	case of == corev1.PodFailed:
-		return phaseFailed
+		return TaskFailed
 	// After the phases: a pod that has ended uses nothing, whether it is being deleted or
 	// not.
 	case t.Pod.DeletionTimestamp != nil:
-		return phaseReleasing
+		return TaskReleasing
 	case t.node() == "":
-		return phasePending
+		return TaskPending
 	}
 	return TaskAllocated
 }

@@ -146,13 +146,13 @@ func (l *Ledger) class(t *Task) class {
 	switch s := t.phase(); {
 	case t.ended():
 		return classEnded
-	case (s == phaseReleasing || s == phasePipelined) && l.cfg.CountReleasing:
+	case (s == TaskReleasing || s == TaskPipelined) && l.cfg.CountReleasing:
 		return classAllocated
-	case s == phaseReleasing:
+	case s == TaskReleasing:
 		return classEnded
-	case s == phasePipelined:
+	case s == TaskPipelined:
 		return classAside
-	case s == phasePending:
+	case s == TaskPending:
 		return classPending
 	}
 	return classAllocated

@@ -204,18 +204,18 @@ func TestRefusalTexts(t *testing.T) {
 		{"cpu, absent", Config{}, []Queue{annotated("q", "", `{"A":1}`, nil)}, "", "", "cpu:1 A:1",
 			`queue "q": insufficient quota of cpu: requested 1 core, queue "q" has no quota of it: write it into the capability, or see Config.MissingUnlimited`, "", ReasonNoQuota},
 		{"unreadable", Config{}, []Queue{annotated("q", "", `{"A":"two","B":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", reasonUnreadableQuota},
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonUnreadableQuota},
 		{"unreadable above", Config{}, []Queue{annotated("org", "", `{"A":-1}`, nil), annotated("q", "org", `{"A":2}`, nil)}, "", "", "A:1",
-			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", reasonUnreadableQuota},
+			`queue "q": insufficient quota of card A: requested 1 card, the quota of queue "org" can't be read: volcano.sh/card.quota: entry "A": the count is -1` + count, "", ReasonUnreadableQuota},
 		{
 			"unreadable as a whole", Config{}, []Queue{annotated("q", "", `{"A":2`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is not JSON: unexpected end of JSON input at byte 6` +
-				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", reasonUnreadableQuota,
+				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
 		{
 			"unreadable as a whole, mixed", Config{AnyMix: true}, []Queue{annotated("q", "", `[]`, plain)}, "", "", "A|B:1",
 			`queue "q": insufficient quota of card A|B: requested 1 card, the quota of queue "q" can't be read: volcano.sh/card.quota: the text is []` +
-				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", reasonUnreadableQuota,
+				strings.Replace(object, `{"A"`, `{"A100"`, 1), "", ReasonUnreadableQuota,
 		},
 		{"unreadable, and another one full", Config{}, []Queue{annotated("q", "", `{"A":"two","B":1}`, nil)}, "", "B:1", "B|A:1",
 			`queue "q": insufficient quota of card B|A: requested 1 card, room on B for 0 cards of 1 card, the total would be 2 cards; another alternative's quota can't be read: volcano.sh/card.quota: entry "A": the count is "two"` + count, "", ReasonOverCapacity},

@@ -223,11 +223,19 @@ func (s *scheduler) total(m *vectormap.ResourceVectorMap) vector.ResourceVector 
 }
 
 // fill writes the queues of a ledger, parents first, and what each has into a tree of fair
-// shares. Credits stay out of it: nodes have none to share.
+// shares, also those that went and still have jobs. Credits stay out of it: nodes have none to
+// share.
 func fill(tree *fairshare.Tree, m *vectormap.ResourceVectorMap, ledger *quota.Ledger, queues []quota.Queue) error {
-	isParent := map[string]bool{}
+	isParent, isThere := map[string]bool{"": true}, map[string]bool{}
 	for _, q := range queues {
-		isParent[q.Parent] = true
+		isParent[q.Parent], isThere[q.Name] = true, true
+	}
+	queues = slices.Clip(queues)
+	for status := range ledger.Samples() {
+		// What goes on below a leaf, or another of them, is counted there.
+		if status.Name != "" && !isThere[status.Name] && isParent[status.Parent] {
+			queues = append(queues, quota.Queue{Name: status.Name, Parent: status.Parent})
+		}
 	}
 	for _, q := range queues {
 		status, ok := ledger.Queue(q.Name)

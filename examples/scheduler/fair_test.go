@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/quota"
+	"github.com/resvec/resvec/quota/fairshare"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -65,6 +68,44 @@ func TestCycles(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		if has[name] < 2 {
 			t.Errorf("queue %s has %d pods: %v", name, has[name], has)
+		}
+	}
+}
+
+// TestQueuesThatWent: what their jobs have counts in the tree, once, where the ledger counts it.
+func TestQueuesThatWent(t *testing.T) {
+	queue := func(name, parent string) quota.Queue {
+		return quota.Queue{Name: name, Parent: parent, Capability: amounts("8", "", "")}
+	}
+	org, team, other := queue("org", ""), queue("team", "org"), queue("other", "org")
+	ledger := testkit.Must(quota.New(quota.Config{}, nil, []quota.Queue{org, team, other, queue("alone", "")}))
+	for _, name := range []string{"team", "other", "alone"} {
+		job, _, err := ledger.ResolveJob(quota.Job{ID: name, Queue: name, MinResources: amounts("2", "", "")})
+		if answer := testkit.Must(ledger.Reserve(testkit.Must(job, err))); !answer.OK {
+			t.Fatal(answer.Refusal.Message())
+		}
+	}
+	m := testkit.Must(vectormap.New(nil))
+	for _, test := range []struct {
+		queues []quota.Queue
+		want   string
+	}{
+		{[]quota.Queue{org, team}, "org 4000 team 2000 other 2000 alone 2000 "},
+		{[]quota.Queue{org}, "org 4000 alone 2000 "}, // a leaf now, which has it all
+		{nil, "team 2000 other 2000 alone 2000 "},
+	} {
+		_, _, err := ledger.SetQueues(test.queues)
+		testkit.Check(err)
+		tree := testkit.Must(fairshare.NewTree(m.Schema(), m.Len(), fairshare.Options{}))
+		testkit.Check(fill(tree, m, ledger, test.queues))
+		got := ""
+		for _, name := range []string{"org", "team", "other", "alone"} {
+			if row, ok := tree.Row(name); ok {
+				got += fmt.Sprint(name, " ", tree.Allocated(nil, row)[vectormap.CPU], " ")
+			}
+		}
+		if got != test.want {
+			t.Errorf("%d queues: %s, want %s", len(test.queues), got, test.want)
 		}
 	}
 }

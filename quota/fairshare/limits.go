@@ -16,7 +16,8 @@ import "github.com/resvec/resvec/vector"
 // victims are all that might be taken. For each of them a row of dst is appended to owners,
 // which has the limits of its owner: the queue at or above its leaf whose parent is above the
 // taker, too. Row 0, whose limits are 0, is for victims that may never go, such as one that alone
-// is beyond the limits of its owner. dst gets the columns of the tree; +Inf is no limit.
+// is beyond the limits of its owner. dst gets the columns of the tree, which have to be
+// those of the nodes; +Inf is no limit.
 //
 // Whatever Take, Victims and Keep make of the victims, they release of an owner at most its
 // limits, in every column. A victim that may cross a bound, as the last one, is in the limits.

@@ -194,8 +194,9 @@ func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
 
 // Refused returns how many victims the rules have refused since Begin, by Kueue's rules those
 // of both rounds, and why the first: it is of the queue that is worst by the rules, unless the
-// caller chose the order. [SameQueue] says so little that any other reason goes before it. It
-// stays after Drop and Keep, until the next Begin.
+// caller chose the order. [SameQueue] says so little that any other reason goes before it. Of
+// none, where nobody was asked or all may go, why is [Allowed]. It stays after Drop and Keep,
+// until the next Begin.
 func (c *Claim) Refused() (why Refusal, n int) { return c.why, c.refused }
 
 // ask asks the rules for a victim, whose amounts are in c.v then.
