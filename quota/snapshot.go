@@ -29,8 +29,9 @@ func (l *Ledger) Snapshot() []byte {
 
 // snapshotDoc is a snapshot, for [Ledger.Snapshot] and [Restore] alike. Fields stand in the
 // order of their names, here and below, so that the keys of the text are sorted. An int64 is
-// an amount, 0 to less than 2^53, and an Amount that or unlimited. A field without omitempty is always written, and Restore
-// wants it: a text without its tasks would lose what they are charged.
+// an amount, 0 to less than 2^53, and an Amount that or unlimited. A field without omitempty
+// is always written, and Restore wants it: a text without its tasks would lose what they are
+// charged.
 //
 // Known are the cards that may be asked for, Outputs those of the map, and Seq is the number
 // of the last change.

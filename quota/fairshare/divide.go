@@ -15,7 +15,8 @@ import (
 // deserves nothing, and gets its part by weight. [Tree.Next], [Tree.Measure] and a [Claim] by
 // Kueue's rules count the nominal quotas of all below it instead.
 //
-// It costs the parents and columns whose amounts have changed since the last time.
+// It costs the parents and columns whose amounts have changed since the last time, and a look at
+// every other parent.
 func (t *Tree) Divide() {
 	t.sumHistory()
 	// Parents come first: a share that changes makes the division below it out of date, which

@@ -552,7 +552,7 @@ func TestClaims(t *testing.T) {
 	begin()
 	most := v(1<<53 - 1)
 	_, errWait := tree.Wait(a, Job{Request: most})
-	_, _, errSet := tree.Set("d", Queue{Guarantee: most})
+	_, _, errSet := tree.Set("a", Queue{Guarantee: most})
 	for i, err := range []error{tree.Assume(a, Job{Request: most}), tree.SetUsage(c, Usage{Wanted: most}), errWait, errSet} {
 		if err == nil {
 			t.Error(i, "is no error")
