@@ -11,7 +11,8 @@ import (
 )
 
 // Reconcile makes the ledger agree with what an informer sees, without losing what it
-// hasn't seen yet, as one change; the same view again is none. No limit refuses anything.
+// hasn't seen yet, as one change; the same view again is none. No limit refuses anything. It
+// takes as long as the view and the ledger are large, times the levels of the tree.
 //
 //   - An allocated task is charged on the cards that its node has. One that has ended or
 //     is in view.Deleted is released, and so is a confirmed one that the view doesn't
