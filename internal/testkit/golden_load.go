@@ -20,7 +20,9 @@ func LoadScore(resources []Load, greatest bool, form kernel.LoadForm) float64 {
 		if !(r.Capacity > 0) {
 			continue
 		}
-		q := (r.Used + r.Request) / r.Capacity * r.Weight
+		// Converted, the product is rounded before it is added, also where GOAMD64=v3 could do
+		// both at once.
+		q := float64((r.Used + r.Request) / r.Capacity * r.Weight)
 		if math.IsNaN(q) {
 			return 0
 		}
