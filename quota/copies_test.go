@@ -51,6 +51,15 @@ func TestCopies(t *testing.T) {
 	w.want(w.copies(w.task("x", "x", "nope", "A|B:1")), "0, then UnknownQueue")
 }
 
+// TestCopiesOfHold counts the copies that move a hold off a card without room: in few steps,
+// however many they are.
+func TestCopiesOfHold(t *testing.T) {
+	w := newWorld(t, Config{AnyMix: true}, "q", "A:8000000000000 B:8000000000000")
+	w.want(w.reserve("r", "q", "A|B:7000000000000"), "yes")
+	w.replace(qs(w.m, "q", "A:0 B:8000000000000")...)
+	w.want(w.copies(w.task("x", "r", "q", "A|B:1")), "8000000000000, then Scalar 0 of 0 at q")
+}
+
 // TestCopiesRooms reads the rooms of the first copy.
 func TestCopiesRooms(t *testing.T) {
 	w := newWorld(t, Config{}, "q", "cpu:20 A:9 B:1")

@@ -311,7 +311,7 @@ var modelOps = []struct {
 	}},
 	{"TaskCopies", 1, func(m *model) (got, want modelResult) {
 		r := m.task(m.taskID(false))
-		for m.tiny(r) || m.holdsEndless(r.job) {
+		for m.tiny(r) {
 			r = m.task(m.taskID(false))
 		}
 		fits, err := m.l.TaskCopies(m.taskHandle(r))
@@ -819,20 +819,6 @@ func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []int) {
 // tiny reports whether a request is for so little that too many copies fit.
 func (m *model) tiny(r *goldRequest) bool {
 	return slices.ContainsFunc(r.items, func(want goldWant) bool { return want.amount < m.card/2 })
-}
-
-// holdsEndless reports whether a job holds so much that copies of its tasks, which may move a
-// hold from a card without room one by one, are never counted to the end.
-func (m *model) holdsEndless(job string) bool {
-	j := m.g.jobs[job]
-	return j != nil && slices.ContainsFunc(j.items, func(it goldItem) bool {
-		for _, held := range it.hold {
-			if held > 1<<30 {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // fits is the result of counting copies.

@@ -300,7 +300,7 @@ func (p *Pick) alike(u *Use, picks []Pick, amount int64) int64 {
 		return it.Spread[p.at]
 	}
 	for from, held := range slices.Backward(it.Spread) {
-		if held > 0 && !passedOver(u, picks, it.Alts.Cards[from]) {
+		if held > 0 && !passedOver(u, picks, it.Alts.Cards[from], it) {
 			return held
 		} else if held > 0 {
 			break // that card has more room then
@@ -309,11 +309,13 @@ func (p *Pick) alike(u *Use, picks []Pick, amount int64) int64 {
 	return amount
 }
 
-// passedOver reports whether an item of a task lists a card before that of its pick.
-func passedOver(u *Use, picks []Pick, card int32) bool {
+// passedOver reports whether an item of a task lists a card before that of its pick, unless it
+// counts against an item of the job that holds the card: what moves of a hold makes no more room
+// for who could use it there.
+func passedOver(u *Use, picks []Pick, card int32, holds *Item) bool {
 	for i, p := range picks {
 		alts := u.Items[i].Alts
-		if at := alts.Index(card); at >= 0 && at < alts.Index(p.Card) {
+		if at := alts.Index(card); p.it != holds && at >= 0 && at < alts.Index(p.Card) {
 			return true
 		}
 	}
