@@ -18,13 +18,13 @@ type EventKind string
 
 const (
 	EventReserved   EventKind = "Reserved"   // a job was promised its min
-	EventResized    EventKind = "Resized"    // to another min
+	EventResized    EventKind = "Resized"    // a reserved job has another min
 	EventCommitted  EventKind = "Committed"  // a task was charged
-	EventRolledBack EventKind = "RolledBack" // and is so no longer: it came to nothing
-	EventReleased   EventKind = "Released"   // a task has ended, or a job and all its tasks, or by Reconcile a job's reservation alone
+	EventRolledBack EventKind = "RolledBack" // a charge was taken back
+	EventReleased   EventKind = "Released"   // a task has ended, or a job and all its tasks; by Reconcile a job's reservation alone
 	EventExpired    EventKind = "Expired"    // a job has lost its hold
-	EventReconciled EventKind = "Reconciled" // a view has changed a job or a task or, without both, the view as a whole
-	EventRefused    EventKind = "Refused"    // an operation changed nothing
+	EventReconciled EventKind = "Reconciled" // a view has changed a job or a task; without both: the view as a whole
+	EventRefused    EventKind = "Refused"    // an operation was refused, and nothing changed
 )
 
 // Amounts are amounts of cpu, memory, cards and outputs.

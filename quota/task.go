@@ -19,8 +19,9 @@ type Task struct {
 	Gated          bool                // it waits outside of scheduling, as with scheduling gates; a job's min is without it
 }
 
-// TaskPhase says where a task stands, by Volcano's names. Others, such as Running, count as
-// allocated. Empty is what the pod says; without a pod, or a node, pending.
+// TaskPhase says where a task stands, by Volcano's names. Others, such as Running and
+// Bound, count as allocated. Empty is what the pod says; without a pod, or a node, that is
+// pending.
 type TaskPhase string
 
 const (
