@@ -103,7 +103,7 @@ var entryCodes = map[string]struct {
 	codeNotInteger:           {"", false, "the count is %s: " + wantCount}, // not written as an integer, such as 2.0
 	codeNegative:             {"", false, "the count is %s: " + wantCount},
 	codeTooLarge:             {"", false, "the count is %s: " + wantCount},
-	codeTooManyAlternatives:  {"", false, "%s alternatives: want at most 64"},
+	codeTooManyAlternatives:  {"", false, "%s alternatives: want at most " + strconv.Itoa(maxAlternatives)},
 	codeEmptyAlternative:     {"", true, "a part of %q is empty and is skipped"},
 	codeDuplicateAlternative: {"card", true, "it is there more than once in %q and counts once"},
 	// Of lists and requests.

@@ -95,10 +95,11 @@ func (l *Ledger) takeOff(t *task) {
 // have changed. Limits are made of them by relimit.
 func (l *Ledger) count(t *task, sign int64) {
 	for _, c := range t.onCards() {
-		lost := t.site.lost(c.Card, l.source)
+		has, was := l.source.has(t.site.node, c.Card), t.site.charged[c.Card]
 		// Cut in the same way when it comes and when it goes, so that nothing is left over.
-		t.site.charged[c.Card] += sign * min(c.Amount, mostPlaced)
-		if more := t.site.lost(c.Card, l.source) - lost; more != 0 {
+		is := was + sign*min(c.Amount, mostPlaced)
+		t.site.charged[c.Card] = is
+		if more := max(0, is-has) - max(0, was-has); more != 0 {
 			l.lost[c.Card] += more
 			// A gang may change a total many times. Its limits are made once, when the
 			// change ends.

@@ -3,7 +3,6 @@ package fairshare
 import (
 	"cmp"
 	"iter"
-	"slices"
 
 	"github.com/resvec/resvec/vector"
 )
@@ -124,7 +123,9 @@ func (c *Claim) place(leaf int32) {
 	}
 	for row := leaf; row > 0; row = t.rows[row].parent {
 		if entrant >= 0 {
-			if t.options.Rules == Kueue && slices.Contains(c.path, row) {
+			// The path has one row of each depth, the leaf first.
+			step := len(c.path) - int(t.shape.depth[row])
+			if t.options.Rules == Kueue && step >= 0 && c.path[step] == row {
 				o.measures[row] = t.borrowing(row, c.leaf, c.asks, 1)
 			} else {
 				o.measures[row] = t.measure(row)
