@@ -110,6 +110,14 @@ func TestCopiesRoomsTooLarge(t *testing.T) {
 	}
 }
 
+// TestCopiesFirm: a limit stops the copies, also where another card that has none is listed, but
+// the job is firm elsewhere.
+func TestCopiesFirm(t *testing.T) {
+	w := newWorld(t, Config{MissingUnlimited: true}, "q", "A:5000 B:inf")
+	w.want(w.commit("1", "j", "q", "A|B:1", "A"), "A")
+	w.want(w.copies(w.task("x", "j", "q", "A|B:1")), "4999, then Scalar 0 of 5000000 at q")
+}
+
 // TestCopiesMillions counts copies that nobody could make one by one: the test ends.
 func TestCopiesMillions(t *testing.T) {
 	const most = 9007199254740

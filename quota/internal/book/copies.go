@@ -51,7 +51,7 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 	for {
 		var p Plan
 		if !MayReserve(&f.Next, q, m, nil, &p) {
-			f.endless(q, &m.Plain, len(m.Items), func(i int) *Alternatives { return m.Items[i].Alts })
+			f.endless(q, &m.Plain)
 			return f
 		}
 		for dim, amount := range m.Plain {
@@ -85,22 +85,23 @@ func (q *Queue) floorRepeats(s pending) int64 {
 const fewCopies = 1 << 10
 
 // endless forgets what stopped many copies, unless there is a limit that would have, too:
-// of cpu, of memory, or of all alternatives of one of the n items.
-func (f *Copies) endless(q *Queue, plain *Plain, n int, alternatives func(i int) *Alternatives) {
+// of cpu, of memory, or of all alternatives of an item that can be used.
+func (f *Copies) endless(q *Queue, plain *Plain) {
 	if f.Next.OK() || f.N < fewCopies {
 		return
 	}
-	limited := func(dim int32) bool {
-		r, _ := q.floorRoom(dim, nil, nil)
-		return r.amount != Unlimited
-	}
-	for dim, amount := range plain {
-		if amount > 0 && limited(int32(dim)) {
-			return
+	open := map[int]bool{} // by item, from 0 on; cpu and memory come before
+	for i, o := range f.Options {
+		item := o.Item
+		if i < len(plain) {
+			item = i - len(plain)
 		}
+		r, _ := q.floorRoom(o.Dim, nil, nil)
+		usable := o.Why != FirmElsewhere && o.Why != NotAllowed
+		open[item] = open[item] || usable && r.amount == Unlimited || item < 0 && plain[i] == 0
 	}
-	for i := range n {
-		if !slices.ContainsFunc(alternatives(i).Cards, func(card int32) bool { return !limited(card) }) {
+	for _, unlimited := range open {
+		if !unlimited {
 			return
 		}
 	}
@@ -114,34 +115,30 @@ func (f *Copies) endless(q *Queue, plain *Plain, n int, alternatives func(i int)
 // that has room for all.
 func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) {
 	c := copier{q: q, job: j, anyMix: anyMix, use: u, cards: cards}
-	defer func() {
-		f.endless(q, &u.Plain, len(u.Items), func(i int) *Alternatives { return u.Items[i].Alts })
-	}()
 	first := c.trial()
 	MayCharge(&f.Next, first.Queue, first, u, cards, nil)
 	if q.Admits() == Yes {
 		for dim, amount := range u.Plain {
-			f.note(0, amount, q.chargeRoom(int32(dim), amount, first.Held[dim]))
+			f.note(0, amount, q.chargeRoom(int32(dim), amount, first.Held[dim], 0))
 		}
 		f.Options = append(f.Options, f.Next.Options...)
 	}
-	if anyMix || !u.multi() {
-		f.N = c.charge(&f.Next, cards, Unlimited)
-		return f
-	}
-	// Up to most copies the gang chooses the same cards. A larger one may choose others, and
-	// is charged anew.
 	most := int64(1) // copies for which the same cards are chosen
-	if f.N = c.charge(&f.Next, cards, most); f.N == 0 {
-		return f
+	if anyMix || !u.multi() {
+		most = Unlimited
 	}
-	choices := c.choices()
-	for f.N == most && most != Unlimited {
-		var chosen *Set
-		chosen, most = cardsFor(choices, f.N+1)
-		f.N = max(f.N, c.charge(&f.Next, new(Set).Both(chosen, cards), most))
+	if f.N = c.charge(&f.Next, cards, most); f.N == 1 && most == 1 {
+		// Up to most copies the gang chooses the same cards. A larger one may choose others, and
+		// is charged anew.
+		times := c.times()
+		for f.N == most && most != Unlimited {
+			var chosen *Set
+			chosen, most = c.cardsFor(times, f.N+1)
+			f.N = max(f.N, c.charge(&f.Next, new(Set).Both(chosen, cards), most))
+		}
+		f.Next.NotTogether(f.Options[len(u.Plain):])
 	}
-	f.Next.NotTogether(f.Options[len(u.Plain):])
+	f.endless(q, &u.Plain)
 	return f
 }
 
@@ -150,40 +147,31 @@ func (u *Use) multi() bool {
 	return slices.ContainsFunc(u.Items, func(it UseItem) bool { return it.Alts.Multi() })
 }
 
-// choice is how many tasks could use each of an item's alternatives.
-type choice struct {
-	cards []int32
-	most  []int64
-}
-
-func (c *copier) choices() (choices []choice) {
-	for i := range c.use.Items {
-		is := choice{cards: c.use.Items[i].Alts.Cards, most: []int64{Unlimited}}
-		if len(is.cards) > 1 {
-			is.most = is.most[:0]
-			for _, card := range is.cards {
-				is.most = append(is.most, c.itemTimes(i, card))
-			}
+// times counts how often each item of the task could be charged on each of its alternatives.
+func (c *copier) times() [][]int64 {
+	times := make([][]int64, len(c.use.Items))
+	for i, it := range c.use.Items {
+		for _, card := range it.Alts.Cards {
+			times[i] = append(times[i], c.itemTimes(i, card))
 		}
-		choices = append(choices, is)
 	}
-	return choices
+	return times
 }
 
 // cardsFor returns the cards that a gang of a size uses, and the size up to which it
 // uses the same: the first card of each item that takes all, or else the most.
-func cardsFor(choices []choice, size int64) (cards *Set, same int64) {
+func (c *copier) cardsFor(times [][]int64, size int64) (cards *Set, same int64) {
 	cards, same = new(Set), Unlimited
-	for _, c := range choices {
+	for i, most := range times {
 		best := 0
-		for at := range c.cards {
-			if min(c.most[at], size) > min(c.most[best], size) {
+		for at := range most {
+			if min(most[at], size) > min(most[best], size) {
 				best = at
 			}
 		}
-		cards.Add(c.cards[best])
-		if c.most[best] >= size {
-			same = min(same, c.most[best])
+		cards.Add(c.use.Items[i].Alts.Cards[best])
+		if most[best] >= size {
+			same = min(same, most[best])
 		}
 	}
 	return cards, same
@@ -242,18 +230,18 @@ func (c *copier) charge(a *Answer, cards *Set, most int64) (n int64) {
 }
 
 // itemTimes counts how often an item of the task could be charged on a card, if the task asked
-// for nothing else. See pickAlone.
+// for nothing else.
 func (c *copier) itemTimes(item int, card int32) (n int64) {
 	only := new(Set)
 	only.Add(card)
 	only = new(Set).Both(only, c.cards)
-	j := c.trial()
+	j, a := c.trial(), Answer{Brief: true}
 	for n < LimitExact {
-		p := pickAlone(j, c.use, item, only)
-		if p.Card < 0 {
+		picks := MayCharge(&a, j.Queue, j, c.use, only, nil)[item : item+1]
+		if picks[0].Card < 0 {
 			return n
 		}
-		n += j.chargeAlike(&Use{Items: c.use.Items[item : item+1]}, []Pick{p}, Unlimited)
+		n += j.chargeAlike(&Use{Items: c.use.Items[item : item+1]}, picks, Unlimited)
 	}
 	return Unlimited
 }
@@ -270,7 +258,7 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 		}
 	}
 	for dim, amount := range u.Plain {
-		atMost(j.Queue.chargeRoom(int32(dim), Unlimited, j.Held[dim]).amount, amount)
+		atMost(j.Queue.chargeRoom(int32(dim), Unlimited, j.Held[dim], 0).amount, amount)
 	}
 	for i := range picks {
 		p, amount := &picks[i], u.Items[i].Amount

@@ -80,7 +80,7 @@ func TestManyAtATime(t *testing.T) {
 				}
 				one, n := c.trial(), int64(0)
 				for ; n < most; n++ {
-					p := pickAlone(one, use, i, setOf(card))
+					p := MayCharge(&want, one.Queue, one, use, setOf(card), nil)[i]
 					if p.Card < 0 {
 						break
 					}

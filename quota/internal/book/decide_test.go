@@ -317,7 +317,7 @@ func TestTooLarge(t *testing.T) {
 				reason = LacksCPU
 			}
 			a := ask(c.most + 1)
-			if want := (Lack{0, c.card, TooLarge, c.most + 1, c.most, w.org, LimitExact - 1}); a.Reason != reason || a.Lack != want {
+			if want := (Lack{Option{0, c.card, TooLarge, c.most, w.org, LimitExact - 1}, c.most + 1}); a.Reason != reason || a.Lack != want {
 				t.Errorf("%d: %s", c.most+1, answerText(&a, nil))
 			}
 		})
@@ -378,7 +378,7 @@ func TestOwnPart(t *testing.T) {
 			t.Errorf("a job of %d: %v", c.amount, got)
 		}
 		MayCharge(&a, w.q, nil, &Use{Plain: Plain{CPU: c.amount}}, nil, nil)
-		if a.OK() != c.ok || !c.ok && a.Lack != (Lack{0, CPU, TooLarge, c.amount, c.amount - 1, w.q, ownExact - 1}) {
+		if a.OK() != c.ok || !c.ok && a.Lack != (Lack{Option{0, CPU, TooLarge, c.amount - 1, w.q, ownExact - 1}, c.amount}) {
 			t.Errorf("a task of %d: %s", c.amount, answerText(&a, nil))
 		}
 	}
@@ -452,6 +452,7 @@ func TestMatch(t *testing.T) {
 		return it
 	}
 	implicit := func(list string) *Item { return NewImplicit(w.alts(list)) }
+	bit := func(at int) uint64 { return uint64(1) << (uint64(at) & 127) } // none of -1
 	many := make([]*Item, 63)
 	for i := range many {
 		many[i] = item("C", 1, 1)
@@ -489,19 +490,20 @@ func TestMatch(t *testing.T) {
 	} {
 		j := &Job{}
 		j.Items = c.items
-		it, at := j.Match(w.alts(c.list), c.unit, c.taken)
-		if at != c.want || (it == nil) != (at < 0) || at >= 0 && it != c.items[at] {
-			t.Errorf("%s: item %d, want %d", c.name, at, c.want)
+		taken := c.taken
+		it := j.match(w.alts(c.list), c.unit, &taken)
+		if at := slices.Index(c.items, it); at != c.want || taken != c.taken|bit(at) {
+			t.Errorf("%s: item %d, want %d; taken %x", c.name, at, c.want, taken)
 		}
 	}
 
 	j := &Job{}
 	j.Items = append(many, item("A|B|C", 1, 1))
 	var taken uint64
-	if it, _ := j.matchNext(w.alts("A"), 1, &taken); it != j.Items[63] || taken != 1<<63 {
+	if it := j.match(w.alts("A"), 1, &taken); it != j.Items[63] || taken != 1<<63 {
 		t.Errorf("matched %v, taken %x", it, taken)
 	}
-	if it, _ := j.matchNext(w.alts("B"), 1, &taken); it != nil {
+	if it := j.match(w.alts("B"), 1, &taken); it != nil {
 		t.Errorf("matched %+v again", it)
 	}
 
@@ -521,8 +523,9 @@ func TestMatch(t *testing.T) {
 	}
 
 	j = w.reserve(Min{AnyMix: true, Items: []MinItem{{w.alts("A|B"), 2, 1}, {w.alts("A|B"), 2, 2}}})
-	if it, at := j.Match(w.alts("A|B"), 2, 0); at != 1 || it != j.Items[1] {
-		t.Errorf("two items of one list: item %d, want 1", at)
+	taken = 0
+	if it := j.match(w.alts("A|B"), 2, &taken); it != j.Items[1] {
+		t.Errorf("two items of one list: %+v, want the second", it)
 	}
 
 	j.AnyMix = false
@@ -552,12 +555,12 @@ func TestNotTogether(t *testing.T) {
 		roomB  int64
 		want   string
 	}{
-		{"B has more room", LacksCards, Lack{Dim: cardA, Why: NotAllowed, Requested: 7}, 5, "9 item 0 of 3: 6, want 7, room 5 at q of 9"},
-		{"A has more room", LacksCards, Lack{Dim: cardA, Why: NotAllowed, Requested: 7}, 1, "9 item 0 of 2: 6, want 7, room 2 at q of 9"},
-		{"as much", LacksCards, Lack{Dim: cardB, Why: FirmElsewhere, Requested: 7}, 2, "9 item 0 of 2: 6, want 7, room 2 at q of 9"},
-		{"C lacks it", LacksCards, Lack{Dim: cardC, Why: OverCapacity, Requested: 7, Level: w.q, Limit: 9}, 5, "9 item 0 of 4: 1, want 7, room 0 at q of 9"},
-		{"another item", LacksCards, Lack{Item: 1, Dim: cardA, Why: NotAllowed, Requested: 7}, 5, "9 item 1 of 2: 4, want 7, room 0 at - of 0"},
-		{"cpu", LacksCPU, Lack{Dim: CPU, Why: NotAllowed, Requested: 7}, 5, "7 item 0 of 0: 4, want 7, room 0 at - of 0"},
+		{"B has more room", LacksCards, Lack{Option{Dim: cardA, Why: NotAllowed}, 7}, 5, "9 item 0 of 3: 6, want 7, room 5 at q of 9"},
+		{"A has more room", LacksCards, Lack{Option{Dim: cardA, Why: NotAllowed}, 7}, 1, "9 item 0 of 2: 6, want 7, room 2 at q of 9"},
+		{"as much", LacksCards, Lack{Option{Dim: cardB, Why: FirmElsewhere}, 7}, 2, "9 item 0 of 2: 6, want 7, room 2 at q of 9"},
+		{"C lacks it", LacksCards, Lack{Option{Dim: cardC, Why: OverCapacity, Level: w.q, Limit: 9}, 7}, 5, "9 item 0 of 4: 1, want 7, room 0 at q of 9"},
+		{"another item", LacksCards, Lack{Option{Item: 1, Dim: cardA, Why: NotAllowed}, 7}, 5, "9 item 1 of 2: 4, want 7, room 0 at - of 0"},
+		{"cpu", LacksCPU, Lack{Option{Dim: CPU, Why: NotAllowed}, 7}, 5, "7 item 0 of 0: 4, want 7, room 0 at - of 0"},
 	} {
 		a := Answer{Reason: c.reason, Lack: c.lack, Options: slices.Clone(gang)}
 		a.NotTogether(alone(c.roomB))

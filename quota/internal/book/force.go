@@ -50,14 +50,13 @@ func MayMove(j *Job, q *Queue) bool {
 // nil, can be counted in a queue.
 func (p *Plan) MayHold(a *Answer, q *Queue, own *Job) bool {
 	a.clear()
-	for dim, need := range p.plain {
-		dim := int32(dim)
-		if r := q.countRoom(dim, need.Covered+own.heldOn(dim)); need.lack() > 0 && need.Amount > r.amount {
-			return a.lacks(lacksPlain[dim], 0, need.Amount, r)
+	for dim, held := range p.next.Held {
+		dim, amount := int32(dim), p.next.Min[dim]
+		if r := q.countRoom(dim, amount-held+own.heldOn(dim)); held > 0 && amount > r.amount {
+			return a.lacks(lacksPlain[dim], 0, amount, r)
 		}
 	}
-	for i := range p.items {
-		it := &p.items[i]
+	for i, it := range p.items {
 		for _, card := range it.Alts.Cards {
 			held := it.heldOn(card)
 			if r := q.countRoom(card, p.vacated(i, card, own)); held > 0 && held > r.amount {
@@ -93,7 +92,7 @@ func (t *Task) Force(u *Use, cards []int32) {
 	var taken uint64
 	for i, card := range cards {
 		alts := u.Items[i].Alts
-		it, _ := t.Job.matchNext(alts, u.Items[i].Amount, &taken)
+		it := t.Job.match(alts, u.Items[i].Amount, &taken)
 		if it != nil {
 			alts = it.Alts
 		}
@@ -122,8 +121,7 @@ func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
 // alternative, or the one that the item is bound to. It is for jobs that the cluster has
 // admitted already: their min is promised, so it has to be held somewhere.
 func (p *Plan) FillAll(q *Queue, own *Job) {
-	for i := range p.items {
-		it := &p.items[i]
+	for i, it := range p.items {
 		if it.Alts.Multi() && new(Answer).fill(q, i, it, own, p) {
 			continue
 		}
@@ -139,45 +137,32 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 			left -= held
 		}
 		it.Spread[0] += left
-		for at, dim := range it.Alts.Cards {
-			p.add(dim, it.Spread[at]+it.coveredAt(at))
+		for at, card := range it.Alts.Cards {
+			p.add(card, it.Spread[at]+p.coveredAt(it, card))
 		}
 	}
 }
 
 // Cut makes the min of a plan what charges cover of it: nothing is held any more.
 func (p *Plan) Cut() {
-	for dim := range p.plain {
-		p.plain[dim].Amount = p.plain[dim].Covered
+	for dim, held := range p.next.Held {
+		p.next.Min[dim] -= held
 	}
-	for i := range p.items {
-		it := &p.items[i]
+	p.next.Held = Plain{}
+	for _, it := range p.items {
 		it.Min, it.Held = it.covered(), 0
 	}
 }
 
 // Agrees reports whether the job is as the plan would make it. Then the same view again
-// changes nothing, and the ledger's number stays.
+// changes nothing, and the ledger's number stays. The order of items doesn't matter.
 func (p *Plan) Agrees(j *Job) bool {
-	if j.AnyMix != p.next.AnyMix {
+	next := &p.next
+	if j.AnyMix != next.AnyMix || j.Min != next.Min || j.Held != next.Held || len(j.Items) != len(next.Items) {
 		return false
 	}
-	for dim, need := range p.plain {
-		if j.Min[dim] != need.Amount || j.Held[dim] != need.lack() {
-			return false
-		}
-	}
-	planned := make([]*Item, 0, len(p.items)+len(p.implicit))
-	for i := range p.items {
-		planned = append(planned, p.items[i].Item)
-	}
-	planned = append(planned, p.implicit...)
-	at := make([]int, len(planned)) // the index of each in the job
-	if len(planned) != len(j.Items) {
-		return false
-	}
-	for i, it := range planned {
-		if at[i] = slices.IndexFunc(j.Items, it.equal); at[i] < 0 {
+	for _, it := range next.Items {
+		if !slices.ContainsFunc(j.Items, it.equal) {
 			return false
 		}
 	}
@@ -187,12 +172,8 @@ func (p *Plan) Agrees(j *Job) bool {
 			return false
 		}
 		for k := range d.charges {
-			a, b := &d.charges[k], &d.task.Charges[k]
-			was := -1
-			if i := slices.Index(planned, a.Item); i >= 0 {
-				was = at[i]
-			}
-			if a.Covered != b.Covered || was != slices.Index(j.Items, b.Item) {
+			now, was := &d.charges[k], &d.task.Charges[k]
+			if now.Covered != was.Covered || (now.Item == nil) != (was.Item == nil) || now.Item != nil && !now.Item.equal(was.Item) {
 				return false
 			}
 		}

@@ -24,7 +24,7 @@ package book
 //   - The limit of the queue, or of one above it, leaves no room (chargeRoom).
 //   - The card is held for another job, or for another item of this one (chargeRoom).
 //   - What is held for the job itself would have to move to the card with the task, and
-//     is too much (moveRoom).
+//     is too much (chargeRoom).
 //   - There are too few outputs of the transformation, such as credits. They are items
 //     behind the cards.
 //   - The task is one of a gang, and the tasks before it have taken the room. They are
@@ -78,25 +78,21 @@ type Answer struct {
 	Brief   bool     // set by who asks for the reason only: Options stays empty
 }
 
-// Lack is the numbers of what has too little room.
-type Lack struct {
-	Item      int   // the index of the item; 0 for cpu and memory
-	Dim       int32 // cpu, memory, or the alternative with the most room; -1: the numbers are sums of all alternatives
-	Why       Reason
-	Requested int64
-	Room      int64
-	Level     *Queue // with the least room; of sums, that of the roomiest alternative
-	Limit     int64  // of Level; of sums, the sum of the alternatives'
-}
-
 // Option is an alternative of an item, and the room there.
 type Option struct {
-	Item  int // its index
+	Item  int // its index; 0 for cpu and memory
 	Dim   int32
 	Why   Reason // Yes: the alternative has room; MayReserve doesn't note it of an item that spreads
 	Room  int64
 	Level *Queue // with the least room; nil if the card isn't allowed
 	Limit int64  // of Level
+}
+
+// Lack is what has too little room: cpu, memory, or the alternative with the most. With Dim -1
+// Room and Limit are sums of all alternatives, and Level is that of the roomiest.
+type Lack struct {
+	Option
+	Requested int64
 }
 
 // OK reports whether the answer is yes.
@@ -125,7 +121,7 @@ func (a *Answer) begin(q *Queue, invalid, nothing bool) (decided bool) {
 // lacks refuses an amount for want of room.
 func (a *Answer) lacks(reason Reason, item int, requested int64, r room) bool {
 	a.Reason = reason
-	a.Lack = Lack{Item: item, Dim: r.dim, Why: r.why, Requested: requested, Room: r.amount, Level: r.level, Limit: r.limit()}
+	a.Lack = Lack{r.option(item, r.why), requested}
 	return false
 }
 
@@ -191,7 +187,7 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []
 		if amount == 0 || !a.OK() {
 			continue
 		}
-		if r := q.chargeRoom(int32(dim), amount, j.heldOn(int32(dim))); amount > r.amount {
+		if r := q.chargeRoom(int32(dim), amount, j.heldOn(int32(dim)), 0); amount > r.amount {
 			a.lacks(lacksPlain[dim], 0, amount, r)
 		}
 	}
@@ -199,7 +195,7 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []
 	// looked at, also after a refusal: the options list every alternative.
 	var taken uint64
 	for i := range u.Items {
-		it, _ := j.matchNext(u.Items[i].Alts, u.Items[i].Amount, &taken)
+		it := j.match(u.Items[i].Alts, u.Items[i].Amount, &taken)
 		picks = append(picks, a.mayChargeItem(q, i, &u.Items[i], it, cards))
 	}
 	return picks
@@ -281,19 +277,19 @@ func (it *Item) index(alts *Alternatives, at int) int {
 // itemRoom returns the room for an amount on a card that counts against an item of the
 // job, which may be nil. at is the card's index in the item.
 func (q *Queue) itemRoom(it *Item, at int, card int32, amount int64) room {
+	var held, moving int64
 	switch {
 	case it == nil: // the job needs no such card: nothing is held for the task
-		return q.chargeRoom(card, amount, 0)
 	case it.Spreads: // what is held on other cards may stay there
-		return q.chargeRoom(card, amount, it.Spread[at])
+		held = it.Spread[at]
 	case at == int(it.At): // the hold is here
-		return q.chargeRoom(card, amount, it.Held)
+		held = it.Held
 	case it.Charges > 0: // the first of the job's tasks has chosen another card
 		return room{level: q, dim: card, why: FirmElsewhere}
-	case it.Held > 0: // this task would be the first: the hold comes with it
-		return q.moveRoom(card, amount, it.Held)
+	default: // this task would be the first: the hold comes with it
+		moving = it.Held
 	}
-	return q.chargeRoom(card, amount, 0)
+	return q.chargeRoom(card, amount, held, moving)
 }
 
 // countRoom returns how much may be charged or held beyond what is there already, whatever
@@ -330,76 +326,44 @@ func (q *Queue) countRoom(dim int32, held int64) room {
 //
 // In the example at the top of this file hard is 5 - 4 = 1, and fullFree 5 - (4 + 1) = 0. The
 // room of a task of j is min(1, 1 + 0) = 1, that of other tasks min(1, 0) = 0.
-func (q *Queue) chargeRoom(dim int32, amount, held int64) room {
+//
+// A hold that is moving comes here from another card, and there must be free room for all of
+// it. A job holds 3 on A, say. Its first task asks for 1 B. Then its other tasks must be on B,
+// too, so 3 B have to be free: with 2 the task is refused, although it asks for 1.
+func (q *Queue) chargeRoom(dim int32, amount, held, moving int64) room {
 	r := room{amount: Unlimited, level: q, dim: dim, why: OverCapacity}
 	for level := q; level != nil; level = level.Parent {
 		c := &level.Cells[dim]
 		if c.Limit == Unlimited {
 			continue
 		}
-		hard, fullFree := c.Limit-c.Allocated, c.Limit-c.Full()
+		hard, fullFree, why := c.Limit-c.Allocated, c.Limit-c.Full(), OverCapacity
 		if held > 0 {
 			// fullFree is negative where others use more than their mins, or the limit was
 			// lowered. That takes nothing from the hold: to charge it raises no sum.
 			fullFree = held + max(fullFree, 0)
 		}
 		if fullFree < hard { // the cards are there, and held for other jobs or items
-			r.take(fullFree, level, Promised)
-		} else {
-			r.take(hard, level, OverCapacity)
-		}
-	}
-	return r.within(amount, q.countRoom(dim, held))
-}
-
-// moveRoom returns how much may be charged on a card to which a hold of another card
-// has to move: there must be free room for all of the hold. A job holds 3 on A, say. Its
-// first task asks for 1 B. Then its other tasks must be on B, too, so 3 B have to be free:
-// with 2 the task is refused, although it asks for 1.
-func (q *Queue) moveRoom(dim int32, amount, held int64) room {
-	r := room{amount: Unlimited, level: q, dim: dim}
-	for level := q; level != nil; level = level.Parent {
-		c := &level.Cells[dim]
-		if c.Limit == Unlimited {
-			continue
-		}
-		hard, fullFree := c.Limit-c.Allocated, c.Limit-c.Full()
-		why := OverCapacity
-		if fullFree < hard {
 			why = Promised
 		}
-		if held > hard && fullFree > 0 {
+		if moving > 0 && moving > hard && fullFree > 0 {
 			why = HoldTooLarge
 		}
-		if held > fullFree { // all or nothing
+		if moving > fullFree { // all or nothing
 			fullFree = min(fullFree, 0)
 		}
-		r.take(fullFree, level, why) // fullFree is never more than hard
+		r.take(min(hard, fullFree), level, why)
 	}
-	count := q.countRoom(dim, 0)
-	if held > count.amount {
+	count := q.countRoom(dim, held)
+	if moving > count.amount {
 		count.amount = min(count.amount, 0)
 	}
 	return r.within(amount, count)
 }
 
-// matchNext returns the item of the job, which may be nil, that the next item of a task
-// counts against, and its index; nil if there is none. taken has a bit for each item of the
-// job that the task counts against already.
-func (j *Job) matchNext(alts *Alternatives, unit int64, taken *uint64) (it *Item, at int) {
-	if j == nil {
-		return nil, -1 // nothing is held for the task
-	}
-	it, at = j.Match(alts, unit, *taken)
-	if uint(at) < 64 {
-		*taken |= 1 << at
-	}
-	return it, at
-}
-
-// Match returns the item that an item of a task counts against, and its index. It is one
-// whose list has all of the task's alternatives; of an implicit item it must be the same
-// list. Of several it is, by the first rule that decides:
+// match returns the item of the job, which may be nil, that the next item of a task counts
+// against; nil if there is none. It is one whose list has all of the task's alternatives; of
+// an implicit item it must be the same list. Of several it is, by the first rule that decides:
 //
 //   - an item of the min rather than an implicit one;
 //   - one with the same list and, of those, the same unit;
@@ -412,11 +376,14 @@ func (j *Job) matchNext(alts *Alternatives, unit int64, taken *uint64) (it *Item
 // B|C counts against none, since no list has both.
 //
 // An item whose charges are on a card that the task doesn't list is passed over. So are
-// those that taken has a bit for.
-func (j *Job) Match(alts *Alternatives, unit int64, taken uint64) (best *Item, at int) {
-	at = -1
+// those that the task counts against already: taken has a bit for each, of the first 64.
+func (j *Job) match(alts *Alternatives, unit int64, taken *uint64) (best *Item) {
+	if j == nil {
+		return nil // nothing is held for the task
+	}
+	at := 0
 	for i, it := range j.Items {
-		if i < 64 && taken>>i&1 != 0 || it.Implicit && it.Alts != alts || !it.Alts.contains(alts) {
+		if i < 64 && *taken>>i&1 != 0 || it.Implicit && it.Alts != alts || !it.Alts.contains(alts) {
 			continue
 		}
 		if it.Alts != alts && it.Bound() && alts.Index(it.Alts.Cards[it.At]) < 0 {
@@ -426,7 +393,10 @@ func (j *Job) Match(alts *Alternatives, unit int64, taken uint64) (best *Item, a
 			best, at = it, i
 		}
 	}
-	return best, at
+	if best != nil && at < 64 {
+		*taken |= 1 << at
+	}
+	return best
 }
 
 // before reports whether a task with these alternatives counts against it rather
@@ -452,7 +422,7 @@ func HeldFirst(j *Job, u *Use, do func(item int, card int32)) {
 	var taken uint64
 	for i := range u.Items {
 		alts := u.Items[i].Alts
-		it, _ := j.matchNext(alts, u.Items[i].Amount, &taken)
+		it := j.match(alts, u.Items[i].Amount, &taken)
 		first := alts.Cards[0]
 		if it != nil {
 			for _, card := range alts.Cards {

@@ -23,19 +23,19 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 	if decided {
 		return a.OK()
 	}
-	for dim, need := range p.plain {
-		dim, amount := int32(dim), need.Amount
+	for dim, amount := range m.Plain {
 		if amount == 0 {
 			continue
 		}
-		if r := q.minRoom(dim, amount, need.Covered+own.heldOn(dim), own, nil); amount > r.amount {
+		dim := int32(dim)
+		if r := q.minRoom(dim, amount, amount-p.next.Held[dim]+own.heldOn(dim), own, nil); amount > r.amount {
 			return a.lacks(lacksPlain[dim], 0, amount, r)
 		}
 	}
 	// The items stand in the order in which they are decided on: single cards, then lists.
 	// Each is on top of those before it, and what they have got is not reconsidered.
-	for i := range p.items {
-		if !a.fill(q, i, &p.items[i], own, p) {
+	for i, it := range p.items {
+		if !a.fill(q, i, it, own, p) {
 			return false
 		}
 	}
@@ -44,7 +44,7 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 
 // fill finds room for an item, left to right, on top of what the plan has. An
 // item that charges bind to a card stays there.
-func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) bool {
+func (a *Answer) fill(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
 	if it.Spreads {
 		return a.fillAny(q, index, it, own, p)
 	}
@@ -74,14 +74,14 @@ func (a *Answer) fill(q *Queue, index int, it *placement, own *Job, p *Plan) boo
 //
 // For the reason it decides a second time, as if nothing were held for other jobs. If the
 // item then fits, it is the holds that are in the way.
-func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) bool {
+func (a *Answer) fillAny(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
 	var best room
 	left, unheldLeft := it.Held, it.Held // unheldLeft: if nothing were held for other jobs
 	sum, limits := int64(0), int64(0)
 	over, unheldOver := false, false // whether charges cover more than there is room for
 	tooLarge := false                // whether more can't be counted on some alternative
 	for at, card := range it.Alts.Cards {
-		covered := it.coveredAt(at)
+		covered := p.coveredAt(it, card)
 		r, unheld := q.floorRoom(card, own, p)
 		over, unheldOver = over || covered > max(r.amount, 0), unheldOver || covered > max(unheld, 0)
 		whole, unheldWhole := wholeUnits(r.amount, covered, it.Unit), wholeUnits(unheld, covered, it.Unit)
@@ -117,7 +117,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *placement, own *Job, p *Plan) 
 	}
 	a.Options = a.Options[:0]
 	for at, card := range it.Alts.Cards {
-		if amount := it.Spread[at] + it.coveredAt(at); amount > 0 {
+		if amount := it.Spread[at] + p.coveredAt(it, card); amount > 0 {
 			p.add(card, amount)
 		}
 	}

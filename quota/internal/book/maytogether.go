@@ -45,40 +45,25 @@ func Together(q *Queue, j *Job, group []Member) *Set {
 // try counts how many tasks of a group, one after the other, can charge their item
 // with these alternatives on a card.
 func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n int) {
-	if q == nil {
-		return 0
-	}
 	j = (&copier{q: q, job: j}).trial()
 	only := new(Set)
 	only.Add(card)
+	a := Answer{Brief: true}
 	for i := range group {
 		m := &group[i]
-		for k := range m.Use.Items {
-			ui := &m.Use.Items[k]
-			if ui.Alts != alts || m.Charged {
+		// An item shares no card with the others, so what these lack doesn't matter.
+		for k, p := range MayCharge(&a, j.Queue, j, m.Use, new(Set).Both(only, m.Cards), nil) {
+			if m.Use.Items[k].Alts != alts || m.Charged {
 				continue
 			}
-			p := pickAlone(j, m.Use, k, new(Set).Both(only, m.Cards))
 			if p.Card < 0 {
 				return n
 			}
-			j.charge(alts, ui.Amount, p)
+			j.charge(alts, m.Use.Items[k].Amount, p)
 		}
 		n++
 	}
 	return n
-}
-
-// pickAlone decides on one item of a task, as if the task asked for nothing else. The items
-// before it only take the items of the job that they count against.
-func pickAlone(j *Job, u *Use, item int, cards *Set) Pick {
-	var taken uint64
-	for i := range item {
-		j.matchNext(u.Items[i].Alts, u.Items[i].Amount, &taken)
-	}
-	ui := &u.Items[item]
-	it, _ := j.matchNext(ui.Alts, ui.Amount, &taken)
-	return new(Answer).mayChargeItem(j.Queue, item, ui, it, cards)
 }
 
 // NotTogether says of the alternatives that only the rest of its gang excludes for a
@@ -98,7 +83,7 @@ func (a *Answer) NotTogether(alone []Option) {
 		*o = alone[i]
 		o.Why = NotTogether
 		if a.Reason == LacksCards && o.Item == lack.Item && (excluded(lack.Why) || lack.Why == NotTogether && o.Room > lack.Room) {
-			*lack = Lack{lack.Item, o.Dim, o.Why, lack.Requested, o.Room, o.Level, o.Limit}
+			lack.Option = *o
 		}
 	}
 }

@@ -30,9 +30,7 @@ func (j *Job) Reserve(p *Plan) { j.adopt(p, true) }
 func (j *Job) adopt(p *Plan, reserved bool) {
 	j.countMin(-1)
 	j.Reserved, j.AnyMix = reserved, p.next.AnyMix
-	for dim := range p.plain {
-		j.Min[dim], j.Held[dim] = p.plain[dim].Amount, p.plain[dim].lack()
-	}
+	j.Min, j.Held = p.next.Min, p.next.Held
 	p.keep(j)
 	j.relist()
 	j.countMin(1)
