@@ -31,7 +31,7 @@ func TestCheckFinds(t *testing.T) {
 		{"covered", func(w faulty) { w.t1.Charges[0].Covered += 1 }, "InRange t1 B, MinIsHeld j A|B"},
 		{"a limit", func(w faulty) { w.q.Cells[w.dims["A"]].Limit = 0 }, "WithinLimit q A"},
 		{"a hold", func(w faulty) { w.j.Held[dimCPU]++ }, "MinIsHeld j cpu, SumsAgree q cpu"},
-		{"a card", func(w faulty) { w.j.Items[len(w.j.Items)-1].At = 0 }, "OneCard j A|B"},
+		{"a card", func(w faulty) { w.j.Items[len(w.j.Items)-1].At = 0 }, "OneCard t1 B"},
 		{"a task", func(w faulty) { delete(w.tasks, "t1") }, "Belongs t1, Belongs "},
 		{"another task", func(w faulty) { w.tasks["t9"] = w.t1 }, "Belongs "},
 		{"a job", func(w faulty) { delete(w.jobs, "k") }, "Belongs q, Belongs "},

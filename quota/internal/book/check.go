@@ -1,5 +1,7 @@
 package book
 
+import "slices"
+
 // The invariants of the package comment, as code. The sums are made anew from the records,
 // and compared with those that the operations have kept.
 
@@ -30,17 +32,30 @@ type Violation struct {
 // Check recomputes everything from the records, and returns what doesn't agree. The queues
 // and jobs are those that the caller has.
 func (b *Book) Check(queues []*Queue, jobs func(yield func(*Job) bool)) []Violation {
-	c := checker{b: b, sums: make(map[*Queue][]Cell, len(queues)), jobs: make(map[*Queue]int, len(queues)), holds: map[*Queue]int{}}
-	linked := len(b.top)
-	for _, q := range queues {
-		c.sums[q] = make([]Cell, len(q.Cells))
-		linked += len(q.Children)
+	c := checker{Book: b, want: make(map[*Queue]*Queue, len(queues))}
+	linked := b.TopDown()
+	c.equal(Violation{Dim: -1}, Belongs, int64(len(linked)), int64(len(queues)))
+	for i, q := range linked {
+		want := *q
+		want.Cells, want.Parent, want.Jobs = slices.Clone(q.Cells), c.want[q.Parent], 0
+		c.want[q], linked[i] = &want, &want
 	}
-	c.equal(Violation{Dim: -1}, Belongs, int64(linked), int64(len(queues)))
-	for j := range jobs {
-		c.job(j)
+	sound := true
+	total(linked, func(yield func(*Job) bool) {
+		for j := range jobs {
+			if !c.job(j) {
+				sound = false
+				continue
+			}
+			own := *j
+			own.Queue = c.want[j.Queue]
+			own.Queue.Jobs++
+			yield(&own)
+		}
+	})
+	if !sound { // no sum can be right
+		return c.found
 	}
-	c.rollUp(queues)
 	for _, q := range queues {
 		c.queue(q)
 	}
@@ -49,18 +64,9 @@ func (b *Book) Check(queues []*Queue, jobs func(yield func(*Job) bool)) []Violat
 
 // checker is the work of one Check.
 type checker struct {
-	b     *Book
-	sums  map[*Queue][]Cell // of the records
-	jobs  map[*Queue]int
-	holds map[*Queue]int // jobs with a hold
-
-	listed map[listed]bool // what the job remembers to lack something; false: out of order
-	found  []Violation
-}
-
-type listed struct {
-	place
-	*Coverage
+	*Book
+	want  map[*Queue]*Queue // with the sums of the records
+	found []Violation
 }
 
 func (c *checker) is(v Violation, against Rule) {
@@ -75,155 +81,11 @@ func (c *checker) equal(v Violation, against Rule, got, want int64) {
 	}
 }
 
-// A record is described by a Violation that is filled in step by step: of a job first, then
-// of one of its tasks, and then of an amount. Each step makes a copy.
-
-// onDim returns the violation as one of a dimension.
-func (v Violation) onDim(dim int32) Violation {
-	v.Dim = dim
-	return v
-}
-
-// onAlts returns the violation as one of a list of alternatives.
-func (v Violation) onAlts(alts *Alternatives) Violation {
-	v.Alts = alts
-	return v
-}
-
-// job checks a job and its tasks, and adds them to the sums of its queue.
-//
-// Any number of a record may be wrong. A list of tasks that runs in a circle ends at the
-// number of tasks, and a queue that the book doesn't have gets sums of its own.
-func (c *checker) job(j *Job) {
-	v := Violation{Queue: j.Queue, Job: j, Dim: -1}
-	sums := c.sums[j.Queue]
-	if sums == nil || j.Gone || !j.Reserved && j.Tasks == 0 {
-		c.is(v, Belongs)
-		if sums == nil {
-			sums = make([]Cell, c.b.Dims)
-		}
-	}
-	c.jobs[j.Queue]++
-	if j.Holds() {
-		c.holds[j.Queue]++
-	}
-	if j.Holds() != j.holding {
-		c.is(v, SumsAgree)
-	}
-	// What is covered is added up here, and compared with what the record says.
-	var plain Plain
-	perItem := make(map[*Item]*itemSum, len(j.Items))
-	for _, it := range j.Items {
-		perItem[it] = &itemSum{}
-	}
-	c.listed = map[listed]bool{}
-	for at, lacks := range j.lacks {
-		for i, l := range lacks {
-			c.listed[listed{at, l.Coverage}] = i == 0 || lacks[i-1].order <= l.order
-		}
-	}
-	n := 0
-	var before *Task
-	for t := j.First; t != nil; before, t = t, t.Next {
-		if n++; n > int(j.Tasks) {
-			break
-		}
-		// The list runs in both directions: taking a task out follows either.
-		if t.prev != before || before != nil && before.order >= t.order || t.leaving {
-			v := v
-			v.Task = t
-			c.is(v, Belongs)
-		}
-		c.task(v, t, sums, perItem)
-		for dim := range plain {
-			plain[dim] += t.Plain[dim].Covered
-		}
-	}
-	if n == int(j.Tasks) && j.last != before {
-		c.is(v, Belongs)
-	}
-	c.equal(v, Belongs, int64(n), int64(j.Tasks))
-	for dim, covered := range plain {
-		c.need(v.onDim(int32(dim)), j.Min[dim], j.Held[dim], covered)
-		sums[dim].Held += j.Held[dim]
-	}
-	for _, it := range j.Items {
-		c.item(v.onAlts(it.Alts), it, perItem[it], sums)
-	}
-	if !j.Reserved {
-		c.equal(v, MinIsHeld, j.Min[CPU]+j.Min[Memory], 0)
-	}
-}
-
-// itemSum is what the charges of an item come to.
-type itemSum struct {
-	covered   int64
-	charges   int32
-	elsewhere int32 // on another card than the item's
-}
-
-// task checks a task, and adds its charges to the sums of the queue and of the items that
-// they count against.
-func (c *checker) task(v Violation, t *Task, sums []Cell, perItem map[*Item]*itemSum) {
-	j := t.Job
-	v.Task = t
-	if v.Job != j {
-		c.is(v, Belongs)
-	}
-	for dim := range t.Plain {
-		d := &t.Plain[dim]
-		c.draw(v.onDim(int32(dim)), *d)
-		c.remembered(v.onDim(int32(dim)), j, place{nil, int32(dim)}, d)
-		sums[dim].charge(j, *d)
-	}
-	for i := range t.Charges {
-		ch := &t.Charges[i]
-		v := v.onAlts(ch.Alts)
-		if ch.Card < 0 || int(ch.Card) >= len(sums) {
-			c.equal(v, Belongs, int64(ch.Card), -1) // the book has no such card
-			continue
-		}
-		c.draw(v.onAlts(nil).onDim(ch.Card), ch.Coverage)
-		sums[ch.Card].charge(j, ch.Coverage)
-		sum := perItem[ch.Item]
-		switch {
-		// No item, no min: so nothing of the charge can be covered.
-		case ch.Item == nil:
-			c.equal(v, MinIsHeld, ch.Covered, 0)
-			continue
-		// The item is of another job, or was replaced when the job got another min.
-		case sum == nil:
-			c.equal(v, Belongs, 0, 1)
-			continue
-		case ch.Item.Alts.Index(ch.Card) < 0, !ch.Item.Spreads && ch.Item.Alts.Cards[ch.Item.At] != ch.Card:
-			sum.elsewhere++
-		}
-		c.remembered(v, j, place{ch.Item, ch.Card}, &ch.Coverage)
-		sum.covered += ch.Covered
-		sum.charges++
-	}
-}
-
-// charge adds a charge of a job.
-func (c *Cell) charge(j *Job, d Coverage) {
-	c.Allocated += d.Amount
-	if j.Reserved {
-		c.Elastic += d.Amount - d.Covered
-	}
-}
-
 // draw checks that an amount covers no more than itself.
 func (c *checker) draw(v Violation, d Coverage) {
 	if d.Amount < 0 || d.Covered < 0 || d.Covered > d.Amount {
 		v.Got, v.Want = d.Covered, d.Amount
 		c.is(v, InRange)
-	}
-}
-
-// remembered checks that the job remembers a charge that its min could cover, and doesn't.
-func (c *checker) remembered(v Violation, j *Job, at place, d *Coverage) {
-	if *j.minOf(at.it, at.dim) > 0 && !c.listed[listed{at, d}] {
-		c.equal(v, MinIsHeld, d.Covered, d.Amount)
 	}
 }
 
@@ -233,65 +95,118 @@ func (c *checker) need(v Violation, needed, held, covered int64) {
 	c.equal(v, MinIsHeld, covered+held, needed)
 }
 
-// item checks an item, and adds what it holds to the sums of the queue, card by card.
-func (c *checker) item(v Violation, it *Item, sum *itemSum, sums []Cell) {
-	c.need(v, it.Min, it.Held, sum.covered)
-	c.equal(v, Belongs, int64(it.Charges), int64(sum.charges))
-	c.equal(v, OneCard, int64(sum.elsewhere), 0)
-	var held int64
-	for at, dim := range it.Alts.Cards {
-		amount := it.HeldAt(at)
-		if amount < 0 {
-			c.draw(v.onAlts(nil).onDim(dim), Coverage{0, amount})
+// job checks a job, and reports whether its amounts can be added up: its queue is there, and
+// its list of tasks ends.
+func (c *checker) job(j *Job) bool {
+	v, found := Violation{Queue: j.Queue, Job: j, Dim: -1}, len(c.found)
+	if c.want[j.Queue] == nil || j.Gone || !j.Reserved && j.Tasks == 0 {
+		c.is(v, Belongs)
+	}
+	n := int32(0)
+	var last *Task
+	for t := j.First; t != nil && n <= j.Tasks; last, t = t, t.Next {
+		n++
+		v := v
+		v.Task = t
+		// The list runs in both directions: taking a task out follows either.
+		if t.Job != j || t.prev != last || last != nil && last.order >= t.order || t.leaving {
+			c.is(v, Belongs)
 		}
-		held += amount
-		sums[dim].Held += amount
+		for _, d := range t.Charges {
+			if v.Alts = d.Alts; d.Card < 0 || int(d.Card) >= c.Dims { // the book has no such card
+				c.is(v, Belongs)
+			}
+		}
 	}
-	c.equal(v, OneCard, held, it.Held)
-	if it.Implicit || !v.Job.Reserved {
-		c.equal(v, MinIsHeld, it.Min, 0)
+	if n == j.Tasks && j.last != last {
+		c.is(v, Belongs)
 	}
+	if c.equal(v, Belongs, int64(n), int64(j.Tasks)); len(c.found) > found {
+		return false
+	}
+	c.amounts(v, j)
+	return true
 }
 
-// rollUp adds the sums of every queue to those of the queues above it. It doesn't use
-// TopDown, which the operations use: a fault there shows as a difference.
-func (c *checker) rollUp(queues []*Queue) {
-	waits := make(map[*Queue]int, len(queues)) // children that aren't added yet
-	for _, q := range queues {
-		if q.Parent != nil {
-			waits[q.Parent]++
+// amounts checks what the tasks of a job are charged, and what is held for it.
+func (c *checker) amounts(v Violation, j *Job) {
+	if j.Holds() != j.holding {
+		c.is(v, SumsAgree)
+	}
+	var plain Plain // what charges cover
+	covered, charges := map[*Item]int64{}, map[*Item]int64{}
+	for _, it := range j.Items {
+		charges[it] = 0
+	}
+	for t := j.First; t != nil; t = t.Next {
+		v := v
+		v.Task = t
+		t.each(func(it *Item, dim int32, d *Coverage) {
+			v := v
+			v.Dim = dim
+			c.draw(v, *d)
+			// What the min could cover is remembered, where a rollback looks for it.
+			listed := j.lacking[place{it, dim}]
+			if at, found := find(listed, t.order); j.lacks(it, dim, d) && (!found || listed[at].Coverage != d) {
+				c.equal(v, MinIsHeld, d.Covered, d.Amount)
+			}
+			switch _, has := charges[it]; {
+			case has:
+				at := it.Alts.Index(dim)
+				if at < 0 || !it.Spreads && at != int(it.At) {
+					c.is(v, OneCard)
+				}
+				covered[it] += d.Covered
+				charges[it]++
+			// The item is of another job, or was replaced when the job got another min.
+			case it != nil:
+				c.is(v, Belongs)
+			case dim <= Memory:
+				plain[dim] += d.Covered
+			default: // no item, no min: so nothing of the charge can be covered
+				c.equal(v, MinIsHeld, d.Covered, 0)
+			}
+		})
+	}
+	for dim, covered := range plain {
+		v := v
+		v.Dim = int32(dim)
+		c.need(v, j.Min[dim], j.Held[dim], covered)
+		if !j.Reserved {
+			c.equal(v, MinIsHeld, j.Min[dim], 0)
 		}
 	}
-	for _, q := range queues {
-		if len(q.Children) > 0 {
-			continue
+	for _, it := range j.Items {
+		v := v
+		v.Alts = it.Alts
+		c.need(v, it.Min, it.Held, covered[it])
+		c.equal(v, Belongs, int64(it.Charges), charges[it])
+		held := int64(0)
+		for at := range it.Alts.Cards {
+			held += it.HeldAt(at)
+			c.equal(v, InRange, min(it.HeldAt(at), 0), 0)
 		}
-		for p := q.Parent; p != nil; q, p = p, p.Parent {
-			c.holds[p] += c.holds[q]
-			for dim, s := range c.sums[q] {
-				sum := &c.sums[p][dim]
-				sum.Allocated += s.Allocated
-				sum.Held += s.Held
-				sum.Elastic += s.Elastic
-			}
-			// Another child is still to come, and goes on from here.
-			if waits[p]--; waits[p] > 0 {
-				break
-			}
+		c.equal(v, OneCard, held, it.Held)
+		if it.Implicit || !j.Reserved {
+			c.equal(v, MinIsHeld, it.Min, 0)
 		}
 	}
 }
 
 // queue compares what a queue counts with the sums, and with its limits.
 func (c *checker) queue(q *Queue) {
-	v := Violation{Queue: q, Dim: -1}
-	c.equal(v, Belongs, int64(q.Jobs), int64(c.jobs[q]))
-	c.equal(v, SumsAgree, int64(q.Holders), int64(c.holds[q]))
-	if siblings := *c.b.siblings(q); q.Gone || q.at >= len(siblings) || siblings[q.at] != q {
+	v, want := Violation{Queue: q, Dim: -1}, c.want[q]
+	if siblings := *c.siblings(q); want == nil || q.Gone || q.at >= len(siblings) || siblings[q.at] != q {
 		c.is(v, Belongs)
 	}
+	if want == nil {
+		return
+	}
+	c.equal(v, Belongs, int64(q.Jobs), int64(want.Jobs))
+	c.equal(v, SumsAgree, int64(q.Holders), int64(want.Holders))
 	for dim := range q.Cells {
-		got, want, v := &q.Cells[dim], &c.sums[q][dim], v.onDim(int32(dim))
+		got, want := &q.Cells[dim], &want.Cells[dim]
+		v.Dim = int32(dim)
 		c.equal(v, SumsAgree, got.Allocated, want.Allocated)
 		c.equal(v, SumsAgree, got.Held, want.Held)
 		c.equal(v, SumsAgree, got.Elastic, want.Elastic)
@@ -302,7 +217,8 @@ func (c *checker) queue(q *Queue) {
 			c.equal(v, InRange, got.Full(), MostSum)
 		}
 		// A limit may be exceeded, but not unmarked: a mark is what keeps others out.
-		if got.exceeded() != q.over[int32(dim)] {
+		if got.exceeded() != q.over[v.Dim] {
+			v := v
 			v.Got, v.Want = max(got.Allocated, got.Floor()), got.Limit
 			c.is(v, WithinLimit)
 		}

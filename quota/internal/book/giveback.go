@@ -1,9 +1,6 @@
 package book
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // To give back. A task goes in one of two ways:
 //
@@ -81,11 +78,11 @@ func (b *Book) RollBack(tasks ...*Task) {
 // coverLater covers with an amount what charges after a leaving task lack, and returns how
 // much they take.
 func (j *Job) coverLater(t *Task, at place, amount int64) (taken int64) {
-	lacks := j.lacks[at]
+	lacks := j.lacking[at]
 	if amount == 0 || len(lacks) == 0 {
 		return 0
 	}
-	from, _ := slices.BinarySearchFunc(lacks, t.order, func(l lack, order int32) int { return cmp.Compare(l.order, order) })
+	from, _ := find(lacks, t.order)
 	to := from
 	for ; to < len(lacks); to++ {
 		l := lacks[to]
@@ -104,7 +101,7 @@ func (j *Job) coverLater(t *Task, at place, amount int64) (taken int64) {
 	} else {
 		lacks = slices.Delete(lacks, from, to)
 	}
-	j.lacks[at] = lacks
+	j.lacking[at] = lacks
 	return taken
 }
 

@@ -1,6 +1,9 @@
 package book
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // The records: jobs, their items, and the charges of their tasks. An example is a job that
 // needs three cards, each an A or a B. It is reserved, and one of its tasks is charged:
@@ -29,8 +32,8 @@ type Job struct {
 	Min         Plain
 	First, last *Task            // in commit order
 	holding     bool             // it counts among the holders of its queue
-	left        int32            // tasks that have gone since lacks was made
-	lacks       map[place][]lack // see place
+	left        int32            // tasks that have gone since lacking was made
+	lacking     map[place][]lack // see place
 }
 
 // Item is what a job needs of one list of alternatives. What its charges don't cover of
@@ -243,16 +246,27 @@ type lack struct {
 	*Coverage
 }
 
+// lacks reports whether the min could cover a charge, and doesn't.
+func (j *Job) lacks(it *Item, dim int32, d *Coverage) bool {
+	m := j.minOf(it, dim)
+	return m != nil && *m > 0 && d.lack() > 0
+}
+
+// find returns where the charge of a task is in a list, or would be.
+func find(lacks []lack, order int32) (at int, found bool) {
+	return slices.BinarySearchFunc(lacks, order, func(l lack, order int32) int { return cmp.Compare(l.order, order) })
+}
+
 // list notes what a task lacks, which is the last in commit order.
 func (j *Job) list(t *Task, order int32) {
 	t.order = order
 	t.each(func(it *Item, dim int32, d *Coverage) {
-		if m := j.minOf(it, dim); m != nil && *m > 0 && d.lack() > 0 {
-			if j.lacks == nil {
-				j.lacks = map[place][]lack{}
+		if j.lacks(it, dim, d) {
+			if j.lacking == nil {
+				j.lacking = map[place][]lack{}
 			}
 			at := place{it, dim}
-			j.lacks[at] = append(j.lacks[at], lack{t, d})
+			j.lacking[at] = append(j.lacking[at], lack{t, d})
 		}
 	})
 }
@@ -260,7 +274,7 @@ func (j *Job) list(t *Task, order int32) {
 // relist lists all tasks anew, once the charges are covered otherwise, or more tasks have
 // gone than there are. So the lists, where they stay, are never much longer than needed.
 func (j *Job) relist() {
-	j.lacks, j.left = nil, 0
+	j.lacking, j.left = nil, 0
 	order := int32(0)
 	for t := j.First; t != nil; t = t.Next {
 		j.list(t, order)
@@ -289,7 +303,7 @@ func (j *Job) Each(add func(dim int32, allocated, held, uncovered int64)) {
 	}
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
-			if held := it.HeldAt(at); held > 0 {
+			if held := it.HeldAt(at); held != 0 {
 				add(dim, 0, held, 0)
 			}
 		}
