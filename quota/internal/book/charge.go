@@ -1,10 +1,5 @@
 package book
 
-import (
-	"maps"
-	"slices"
-)
-
 // To charge a task. MayCharge has found room. For every amount three things change, in the
 // queue and in all queues above it:
 //
@@ -46,30 +41,23 @@ func (j *Job) chargePlain(dim int32, amount int64) Coverage {
 
 // charge charges an item of a task on the picked card.
 func (j *Job) charge(alts *Alternatives, amount int64, p Pick) Charge {
-	c := Charge{Alts: alts, Item: p.it, Card: p.Card, Coverage: Coverage{Amount: amount}}
 	it := p.it
-	if it == nil { // nothing is held for it, and the first charge may bind the next ones
-		if p.at >= 0 {
-			c.Item = j.bind(alts)
-		}
-		if it = c.Item; it != nil {
-			it.At, it.Charges = int32(p.at), 1
-		}
-		j.put(p.Card, amount, 0, amount)
-		return c
+	if it == nil && p.at >= 0 {
+		it = j.bind(alts) // nothing is held for it, and the first charge may bind the next ones
 	}
-	if !it.Spreads {
-		if from := int(it.At); from != p.at {
-			j.move(it, from, p.at, it.Held)
+	c := Charge{Alts: alts, Item: it, Card: p.Card, Coverage: Coverage{Amount: amount}}
+	if it != nil {
+		if it.Spreads {
+			j.gather(it, p.at, amount)
+		} else {
+			j.move(it, int(it.At), p.at, it.Held)
 			it.At = int32(p.at)
 		}
-	} else {
-		j.gather(it, p.at, amount)
+		it.Charges++
+		c.Covered = min(amount, it.HeldAt(p.at))
+		it.Hold(p.at, -c.Covered)
 	}
-	it.Charges++
-	c.Covered = min(amount, it.HeldAt(p.at))
-	it.Hold(p.at, -c.Covered)
-	j.put(p.Card, amount, -c.Covered, amount-c.Covered)
+	j.put(p.Card, amount, -c.Covered, c.lack())
 	return c
 }
 
@@ -91,7 +79,7 @@ func (j *Job) gather(it *Item, to int, amount int64) {
 
 // move moves a hold between cards in the cells.
 func (j *Job) move(it *Item, from, to int, amount int64) {
-	if amount > 0 {
+	if amount > 0 && from != to {
 		j.put(it.Alts.Cards[from], 0, -amount, 0)
 		j.put(it.Alts.Cards[to], 0, amount, 0)
 	}
@@ -113,16 +101,20 @@ func (j *Job) count(sign int64) {
 	})
 }
 
+// countHolds adds what is held for the job to its queue, times sign.
+func (j *Job) countHolds(sign int64) {
+	j.eachHold(func(dim int32, held int64) { j.put(dim, 0, sign*held, 0) })
+}
+
 // A gang is all or nothing: its tasks are charged one after the other, and if one is
 // refused, the journal takes the charges back. RollBack wouldn't do: a hold that has moved
-// would stay where it is, and a mark that has gone wouldn't come back.
+// would stay where it is.
 
 // Journal keeps what there was before the tasks of a gang were charged. A nil one keeps
 // nothing.
 type Journal struct {
-	tasks  []*Task
-	jobs   map[*Job]*Job
-	queues map[*Queue]Queue
+	tasks []*Task
+	jobs  map[*Job]*Job
 }
 
 // keep keeps what the charge of a task is going to change.
@@ -131,32 +123,27 @@ func (u *Journal) keep(t *Task) {
 		return
 	}
 	if u.tasks = append(u.tasks, t); u.jobs == nil {
-		u.jobs, u.queues = map[*Job]*Job{}, map[*Queue]Queue{}
+		u.jobs = map[*Job]*Job{}
 	}
 	if j := t.Job; u.jobs[j] == nil {
 		u.jobs[j] = j.clone()
-	}
-	for q := t.Job.Queue; q != nil; q = q.Parent {
-		if _, kept := u.queues[q]; kept {
-			break // with those above
-		}
-		u.queues[q] = Queue{Cells: slices.Clone(q.Cells), over: maps.Clone(q.over), Holders: q.Holders}
 	}
 }
 
 // Undo takes everything back since the journal was empty.
 func (u *Journal) Undo() {
 	for _, t := range u.tasks {
+		t.each(func(_ *Item, dim int32, d *Coverage) { t.Job.put(dim, -d.Amount, 0, -d.lack()) })
 		t.Job.remove(t)
 	}
 	for j, was := range u.jobs {
-		j.Held, j.holding, j.Items = was.Held, was.holding, j.Items[:len(was.Items)]
+		j.countHolds(-1)
+		j.Held, j.Items = was.Held, j.Items[:len(was.Items)]
 		for i, it := range was.Items {
 			*j.Items[i] = *it
 		}
-	}
-	for q, was := range u.queues {
-		q.Cells, q.over, q.Holders = was.Cells, was.over, was.Holders
+		j.countHolds(1)
+		j.recount()
 	}
 	*u = Journal{}
 }

@@ -20,31 +20,13 @@ import "slices"
 // End takes an ended task's charges away; what they covered leaves the min. gone reports
 // whether the job's record went with it.
 func (b *Book) End(t *Task) (gone bool) {
-	j := t.Job
-	t.each(func(it *Item, dim int32, d *Coverage) {
-		if m := j.minOf(it, dim); m != nil {
+	b.discharge(t, func(it *Item, dim int32, d *Coverage) (held, others int64) {
+		if m := t.Job.minOf(it, dim); m != nil {
 			*m -= d.Covered
 		}
-		j.discharge(it, dim, d, 0, 0)
+		return 0, 0
 	})
-	return b.remove(t)
-}
-
-// discharge takes a charge out of the cells, and puts a hold in its place. What it covered
-// may cover other charges now. That is one step: what is over stays marked.
-func (j *Job) discharge(it *Item, dim int32, d *Coverage, held, others int64) {
-	if it != nil {
-		it.Charges--
-	}
-	if d.Amount > 0 {
-		j.put(dim, -d.Amount, held, -d.lack()-others)
-	}
-}
-
-// remove takes a task that has no charges any more out of the records.
-func (b *Book) remove(t *Task) (gone bool) {
-	t.Job.remove(t)
-	return b.tidy(t.Job)
+	return t.Job.Gone
 }
 
 // RollBack takes the charges of tasks away. What they covered goes to the charges after
@@ -59,20 +41,36 @@ func (b *Book) RollBack(tasks ...*Task) {
 	}
 	for _, t := range tasks {
 		j := t.Job
-		t.each(func(it *Item, dim int32, d *Coverage) {
-			others := j.coverLater(t, place{it, dim}, d.Covered)
-			held := d.Covered - others
-			switch {
+		b.discharge(t, func(it *Item, dim int32, d *Coverage) (held, others int64) {
+			others = j.coverLater(t, place{it, dim}, d.Covered)
+			switch held = d.Covered - others; {
 			case it != nil:
 				it.Hold(it.Alts.Index(dim), held)
 			case held > 0:
 				j.Held[dim] += held
 			}
-			j.discharge(it, dim, d, held, others)
+			return held, others
 		})
-		j.recount()
-		b.remove(t)
 	}
+}
+
+// discharge takes a task and its charges away. uncover says what is held in the place of a
+// charge, and what it covered that covers others now. That is one step: what is over stays
+// marked.
+func (b *Book) discharge(t *Task, uncover func(it *Item, dim int32, d *Coverage) (held, others int64)) {
+	j := t.Job
+	t.each(func(it *Item, dim int32, d *Coverage) {
+		held, others := uncover(it, dim, d)
+		if it != nil {
+			it.Charges--
+		}
+		if d.Amount > 0 {
+			j.put(dim, -d.Amount, held, -d.lack()-others)
+		}
+	})
+	j.recount()
+	j.remove(t)
+	b.tidy(j)
 }
 
 // coverLater covers with an amount what charges after a leaving task lack, and returns how
@@ -107,19 +105,11 @@ func (j *Job) coverLater(t *Task, at place, amount int64) (taken int64) {
 
 // tidy drops what a job no longer needs: items that bound its tasks, and the
 // record itself when nothing is left of it.
-func (b *Book) tidy(j *Job) (gone bool) {
-	kept := j.Items[:0]
-	for _, it := range j.Items {
-		if !it.Implicit || it.Charges > 0 {
-			kept = append(kept, it)
-		}
-	}
-	clear(j.Items[len(kept):])
-	j.Items = kept
+func (b *Book) tidy(j *Job) {
+	j.Items = slices.DeleteFunc(j.Items, func(it *Item) bool { return it.Implicit && it.Charges == 0 })
 	if !j.Reserved && j.Tasks == 0 {
 		b.Drop(j)
 	}
-	return j.Gone
 }
 
 // ReleaseJob takes a job's reservation and all its charges away, and drops its record.
@@ -136,19 +126,15 @@ func (b *Book) ReleaseJob(j *Job) {
 // ReleaseHolds takes a job's holds: its min is what its charges cover of it. A job
 // without charges goes.
 func (b *Book) ReleaseHolds(j *Job) {
+	j.countHolds(-1)
 	for dim, held := range j.Held {
 		j.Min[dim] -= held
-		j.put(int32(dim), 0, -held, 0)
 	}
 	j.Held = Plain{}
 	for _, it := range j.Items {
-		for at, dim := range it.Alts.Cards {
-			if held := it.HeldAt(at); held > 0 {
-				it.Hold(at, -held)
-				it.Min -= held
-				j.put(dim, 0, -held, 0)
-			}
-		}
+		it.Min -= it.Held
+		it.Held = 0
+		clear(it.Spread)
 	}
 	j.recount()
 	if j.Tasks == 0 {

@@ -1,5 +1,7 @@
 package book
 
+import "slices"
+
 // May a task be charged? A task may be refused although its queue has a card free. For
 // example org may use 5 A. Of these 4 are charged in the queues below it, and 1 is held
 // for job j. One card is free. A task of j gets it: the hold covers it. A task of another
@@ -420,18 +422,9 @@ func (it *Item) before(other *Item, alts *Alternatives, unit int64) bool {
 // alternative that the job holds for it, or else the first.
 func HeldFirst(j *Job, u *Use, do func(item int, card int32)) {
 	var taken uint64
-	for i := range u.Items {
-		alts := u.Items[i].Alts
-		it := j.match(alts, u.Items[i].Amount, &taken)
-		first := alts.Cards[0]
-		if it != nil {
-			for _, card := range alts.Cards {
-				if it.heldOn(card) > 0 {
-					first = card
-					break
-				}
-			}
-		}
-		do(i, first)
+	for i, is := range u.Items {
+		it := j.match(is.Alts, is.Amount, &taken)
+		held := slices.IndexFunc(is.Alts.Cards, func(card int32) bool { return it.heldOn(card) > 0 })
+		do(i, is.Alts.Cards[max(held, 0)])
 	}
 }

@@ -16,8 +16,7 @@ type Plan struct {
 	charges []Charge  // of all tasks
 	sums    []pending // what the floor of each card is about to get, charges included
 
-	store   []*Item // behind the items of next, and spare ones
-	amounts []int64 // behind what they hold on each alternative
+	store []*Item // behind the items of next, and spare ones
 }
 
 // covered returns what charges cover of the min of an item of a plan. The rest is held, or is
@@ -76,14 +75,9 @@ func (p *Plan) add(dim int32, amount int64) {
 // fill finds the cards for it.
 func (p *Plan) Start(m *Min, j *Job) {
 	p.next = Job{AnyMix: m.AnyMix, Min: m.Plain, Held: m.Plain, Items: p.next.Items[:0]}
-	p.tasks, p.charges, p.sums, p.amounts = p.tasks[:0], p.charges[:0], p.sums[:0], p.amounts[:0]
+	p.tasks, p.charges, p.sums = p.tasks[:0], p.charges[:0], p.sums[:0]
 	for _, is := range m.Items {
-		it := p.list(Item{Alts: is.Alts, Min: is.Amount, Unit: is.Unit, Held: is.Amount})
-		if it.Spreads = is.Alts.spreads(m.AnyMix); it.Spreads {
-			at := len(p.amounts)
-			p.amounts = append(p.amounts, make([]int64, len(is.Alts.Cards))...)
-			it.Spread = p.amounts[at:]
-		}
+		p.list(is, m.AnyMix).Held = is.Amount
 	}
 	p.items = p.next.Items
 	if j != nil {
@@ -94,14 +88,15 @@ func (p *Plan) Start(m *Min, j *Job) {
 }
 
 // list adds an item, in the plan's memory.
-func (p *Plan) list(is Item) *Item {
+func (p *Plan) list(is MinItem, anyMix bool) *Item {
 	n := len(p.next.Items)
 	if n == len(p.store) {
 		p.store = append(p.store, new(Item))
 	}
-	*p.store[n] = is
-	p.next.Items = append(p.next.Items, p.store[n])
-	return p.store[n]
+	it := p.store[n]
+	it.set(is, anyMix)
+	p.next.Items = append(p.next.Items, it)
+	return it
 }
 
 // redraw draws the charges of a task. A job of A:2 with 3 A charged gets a min of A:4,
@@ -120,7 +115,8 @@ func (p *Plan) redraw(t *Task) {
 		c.Item, c.Covered = nil, 0
 		it := p.next.match(c.Alts, c.Amount, &taken)
 		if it == nil && p.next.binds(c.Alts) {
-			it = p.list(Item{Alts: c.Alts, Implicit: true})
+			it = p.list(MinItem{Alts: c.Alts}, false)
+			it.Implicit = true
 		}
 		if it == nil || !it.Accept(c) {
 			continue // it covers nothing: an earlier charge has bound the item to another card
@@ -142,7 +138,7 @@ func (p *Plan) keep(j *Job) {
 			it = new(Item)
 		}
 		*it = *planned
-		it.Spread = slices.Clone(it.Spread)
+		it.Spread = append([]int64(nil), it.Spread...)
 		items = append(items, it)
 	}
 	j.Items = items

@@ -101,11 +101,17 @@ func (t *Task) each(do func(it *Item, dim int32, d *Coverage)) {
 
 // NewItem returns an item without holds.
 func NewItem(is MinItem, anyMix bool) *Item {
-	it := &Item{Alts: is.Alts, Min: is.Amount, Unit: is.Unit}
-	if is.Alts.spreads(anyMix) {
-		it.Spread, it.Spreads = make([]int64, len(is.Alts.Cards)), true
-	}
+	it := new(Item)
+	it.set(is, anyMix)
 	return it
+}
+
+// set makes an item one without holds, in its memory.
+func (it *Item) set(is MinItem, anyMix bool) {
+	*it = Item{Alts: is.Alts, Min: is.Amount, Unit: is.Unit, Spreads: is.Alts.spreads(anyMix), Spread: it.Spread[:0]}
+	if it.Spreads {
+		it.Spread = append(it.Spread, make([]int64, len(is.Alts.Cards))...)
+	}
 }
 
 // NewImplicit returns an item that binds the tasks of a list.
@@ -114,9 +120,11 @@ func NewImplicit(alts *Alternatives) *Item { return &Item{Alts: alts, Implicit: 
 // spreads reports whether an item with these alternatives may be on several.
 func (a *Alternatives) spreads(anyMix bool) bool { return anyMix && a.Multi() }
 
-// HeldAt returns what is held on an alternative.
+// HeldAt returns what is held on an alternative; nothing on -1.
 func (it *Item) HeldAt(at int) int64 {
 	switch {
+	case at < 0:
+		return 0
 	case it.Spreads:
 		return it.Spread[at]
 	case int(it.At) == at:
@@ -125,12 +133,12 @@ func (it *Item) HeldAt(at int) int64 {
 	return 0
 }
 
-// heldOn returns what is held on a card.
+// heldOn returns what is held on a card for an item, which may be nil.
 func (it *Item) heldOn(dim int32) int64 {
-	if at := it.Alts.Index(dim); at >= 0 {
-		return it.HeldAt(at)
+	if it == nil {
+		return 0
 	}
-	return 0
+	return it.HeldAt(it.Alts.Index(dim))
 }
 
 // Hold changes what is held on an alternative. An item that doesn't spread must be
@@ -298,13 +306,18 @@ func (j *Job) Each(add func(dim int32, allocated, held, uncovered int64)) {
 	for t := j.First; t != nil; t = t.Next {
 		t.each(func(_ *Item, dim int32, d *Coverage) { add(dim, d.Amount, 0, d.lack()) })
 	}
+	j.eachHold(func(dim int32, held int64) { add(dim, 0, held, 0) })
+}
+
+// eachHold calls add with everything that is held for a job.
+func (j *Job) eachHold(add func(dim int32, held int64)) {
 	for dim, held := range j.Held {
-		add(int32(dim), 0, held, 0)
+		add(int32(dim), held)
 	}
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
 			if held := it.HeldAt(at); held != 0 {
-				add(dim, 0, held, 0)
+				add(dim, held)
 			}
 		}
 	}
@@ -369,20 +382,9 @@ func (j *Job) MinNow() *Min {
 // Has reports whether a min is the one that the job has. Items of which nothing is left
 // don't count.
 func (j *Job) Has(m *Min) bool {
-	if m.Invalid || j.Min != m.Plain || j.AnyMix != m.AnyMix {
-		return false
-	}
-	n := 0
-	for _, it := range j.Items {
-		if it.Implicit || it.Min == 0 {
-			continue
-		}
-		if n >= len(m.Items) || m.Items[n] != (MinItem{it.Alts, it.Min, it.Unit}) {
-			return false
-		}
-		n++
-	}
-	return n == len(m.Items)
+	now := j.MinNow()
+	now.Items = slices.DeleteFunc(now.Items, func(it MinItem) bool { return it.Amount == 0 })
+	return !m.Invalid && now.Plain == m.Plain && now.AnyMix == m.AnyMix && slices.Equal(now.Items, m.Items)
 }
 
 // Is reports whether the task is charged what a use says.

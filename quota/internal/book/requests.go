@@ -1,5 +1,7 @@
 package book
 
+import "slices"
+
 // Alternatives is an ordered list of acceptable cards. The face keeps one per list, so
 // that equal lists are equal pointers.
 type Alternatives struct {
@@ -24,29 +26,11 @@ func NewAlternatives(cards []int32, tag any) *Alternatives {
 func (a *Alternatives) Multi() bool { return len(a.Cards) > 1 }
 
 // Index returns where a card stands, -1 if it isn't one of them.
-func (a *Alternatives) Index(card int32) int {
-	for i, c := range a.Cards {
-		if c == card {
-			return i
-		}
-	}
-	return -1
-}
+func (a *Alternatives) Index(card int32) int { return slices.Index(a.Cards, card) }
 
 // contains reports whether every card of b is one of a.
 func (a *Alternatives) contains(b *Alternatives) bool {
-	if a == b {
-		return true
-	}
-	if len(a.Cards) < len(b.Cards) {
-		return false
-	}
-	for _, card := range b.Cards {
-		if a.Index(card) < 0 {
-			return false
-		}
-	}
-	return true
+	return a == b || !slices.ContainsFunc(b.Cards, func(card int32) bool { return a.Index(card) < 0 })
 }
 
 // Plain are amounts of cpu and memory.
