@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The functions and configurations below are the blocks of docs/scoring.md;
+// The blocks of docs/scoring.md are among the functions and configurations below;
 // TestDocs keeps the two the same. Example_scoring runs them one after the
 // other.
 
