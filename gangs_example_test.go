@@ -10,7 +10,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// The code of docs/gangs.md, in the order of the page.
+// The code of docs/gangs.md, and what the page says in words.
 
 // pod is a pod of a queue that runs on the node of a row.
 type pod struct {
