@@ -14,16 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Catalog says which cards a cluster has, as a [device.Catalog] does. Goroutines ask it
-// without a lock, so it must not change.
-type Catalog interface {
-	Cards() []string                                // all cards, sorted
-	CardsOf(node string) []device.Card              // those of a node; nil if it isn't known
-	Resources(card string) []corev1.ResourceName    // that carry a card, sorted
-	CardsFor(resource corev1.ResourceName) []string // sorted
-	Totals() device.Totals                          // of all nodes, each once
-}
-
 // cardPrefix makes the name of a card's dimension from the card's name. A card may be
 // called cpu, or as an output is: with the prefixes their dimensions stay apart.
 const cardPrefix = "card:"
@@ -116,29 +106,23 @@ func resourceOf(m *vectormap.ResourceVectorMap, dim int) string {
 // discovery is what a ledger knows of the cards. It is replaced, never changed. So what
 // began to be resolved with one goes on with it, without a lock.
 type discovery struct {
-	findings
+	catalog *device.Catalog // nil: nobody knows what there is
 	known   map[string][]corev1.ResourceName
 	names   []string                         // of known, sorted
 	carried map[corev1.ResourceName][]string // known cards by resource, sorted
 	totals  map[int]int64                    // by dimension
 	counts  bool                             // there are totals; else nothing is limited by them
-	nodes   *nodeCards
+	dims    map[string]int32                 // of the ledger: those of the catalog are among them
+
+	mu    sync.RWMutex
+	nodes map[string]nodeCards // that were asked for
 }
 
-// findings is what a catalog says. They stay as they were read: Declare makes a new
-// discovery of the old ones.
-type findings struct {
-	catalog Catalog // may be nil
-	cards   map[string][]corev1.ResourceName
-	amounts device.Totals
-}
-
-// SetCatalog replaces what was discovered. Cards that were known stay known, with the
-// resources that carried them last.
-func (l *Ledger) SetCatalog(catalog Catalog) (seq uint64, err error) {
-	found := read(catalog)
-	placed := l.lockFound(catalog)
-	err = l.setDiscovery(found, placed, nil)
+// SetCatalog replaces what was discovered; nil: nobody knows. Cards that were known stay
+// known, with the resources that carried them last.
+func (l *Ledger) SetCatalog(catalog *device.Catalog) (seq uint64, err error) {
+	l.lock()
+	err = l.setDiscovery(catalog, nil)
 	return l.unlock(err == nil, nil), err
 }
 
@@ -146,28 +130,14 @@ func (l *Ledger) SetCatalog(catalog Catalog) (seq uint64, err error) {
 // resource is for claims. The catalog's resources come first.
 func (l *Ledger) Declare(cards []device.Card) (seq uint64, err error) {
 	l.lock()
-	err = l.setDiscovery(l.source.findings, nil, cards)
+	err = l.setDiscovery(l.source.catalog, cards)
 	return l.unlock(err == nil, nil), err
 }
 
-// read asks a catalog, which may be nil.
-func read(catalog Catalog) findings {
-	found := findings{catalog: catalog, cards: map[string][]corev1.ResourceName{}}
-	if catalog != nil {
-		for _, card := range catalog.Cards() {
-			// Asked once, and before the lock: the catalog is the caller's code.
-			found.cards[card] = catalog.Resources(card)
-		}
-		found.amounts = catalog.Totals()
-	}
-	return found
-}
-
-// setDiscovery takes over what is known of cards. placed has the cards of the nodes on
-// which tasks are charged, nil if the catalog is the same as before. A charge keeps its
-// dimension: cards are only ever added, and one that no node has any more has a total of 0.
-func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, declared []device.Card) error {
-	next := &discovery{findings: found, known: map[string][]corev1.ResourceName{}, totals: map[int]int64{}, nodes: &nodeCards{}}
+// setDiscovery takes over what is known of cards. A charge keeps its dimension: cards are
+// only ever added, and one that no node has any more has a total of 0.
+func (l *Ledger) setDiscovery(catalog *device.Catalog, declared []device.Card) error {
+	next := &discovery{catalog: catalog, known: map[string][]corev1.ResourceName{}, totals: map[int]int64{}, nodes: map[string]nodeCards{}}
 	// Known for good: charges and quotas of a card outlive its last node.
 	if l.source != nil {
 		maps.Copy(next.known, l.source.known)
@@ -179,9 +149,11 @@ func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, d
 	}
 	// What nodes say comes last: it is newer than what was declared. A node that says nothing
 	// of the resource takes nothing back.
-	for card, resources := range found.cards {
-		if len(resources) > 0 || next.known[card] == nil {
-			next.known[card] = resources
+	if catalog != nil {
+		for _, card := range catalog.Cards() {
+			if resources := catalog.Resources(card); len(resources) > 0 || next.known[card] == nil {
+				next.known[card] = resources
+			}
 		}
 	}
 	// All that can fail comes before the first change of the ledger.
@@ -193,15 +165,10 @@ func (l *Ledger) setDiscovery(found findings, placed map[string][]device.Card, d
 		return err
 	}
 	l.widen(wide)
-	// If the catalog is the same, what it said of nodes still holds.
-	if placed == nil {
-		next.nodes = l.source.nodes
-	}
+	next.dims = l.dims
 	l.source = next
 	// Sites read the discovery of the ledger, so it has to be the new one by now.
-	if placed != nil {
-		l.readSites(placed)
-	}
+	l.readSites()
 	l.limit()
 	return nil
 }
@@ -232,12 +199,13 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 	if d.catalog == nil {
 		return nil
 	}
-	d.totals[vectormap.CPU], d.totals[vectormap.Memory] = d.amounts.CPUMilli, d.amounts.MemoryBytes
+	amounts := d.catalog.Totals()
+	d.totals[vectormap.CPU], d.totals[vectormap.Memory] = amounts.CPUMilli, amounts.MemoryBytes
 	// A catalog that counts nothing limits nothing: with totals of 0 guarantees would leave
 	// no queue more than its own.
-	d.counts = d.amounts.CPUMilli > 0 || d.amounts.MemoryBytes > 0 ||
-		slices.ContainsFunc(d.amounts.Cards, func(card device.CardTotal) bool { return card.Milli > 0 })
-	for _, card := range d.amounts.Cards {
+	d.counts = amounts.CPUMilli > 0 || amounts.MemoryBytes > 0 ||
+		slices.ContainsFunc(amounts.Cards, func(card device.CardTotal) bool { return card.Milli > 0 })
+	for _, card := range amounts.Cards {
 		if dim, ok := cardIndex(m, card.Name); ok {
 			d.totals[dim] = card.Milli
 		}
@@ -245,15 +213,8 @@ func (d *discovery) index(m *vectormap.ResourceVectorMap) error {
 	return nil
 }
 
-// nodeCards remembers which cards nodes have, by node: a scheduler asks for each node, and
-// the catalog may be slow. It lasts as long as the catalog.
+// nodeCards is what one node has.
 type nodeCards struct {
-	mu    sync.RWMutex
-	nodes map[string]nodeCard
-}
-
-// nodeCard is what one node has.
-type nodeCard struct {
 	cards *book.Set
 	has   map[int32]int64 // milli-cards of each that are allocatable
 }
@@ -262,55 +223,34 @@ type nodeCard struct {
 // without cards, see noteNode.
 var noCards = new(book.Set)
 
-// seen returns the cards of a node that was asked for before, and nil of another.
-func (d *discovery) seen(node string) *book.Set {
-	d.nodes.mu.RLock()
-	defer d.nodes.mu.RUnlock()
-	return d.nodes.nodes[node].cards
-}
-
-// on returns the cards of a node; of an unknown one, none. It asks the catalog, which
-// is the caller's code: no lock may be held.
-func (d *discovery) on(node string, dims map[string]int32) *book.Set {
-	if set := d.seen(node); set != nil {
-		return set
+// on returns what a node has; nothing of an unknown one. A scheduler asks for each node with
+// each task, so what the catalog says is kept.
+func (d *discovery) on(node string) nodeCards {
+	d.mu.RLock()
+	is, seen := d.nodes[node]
+	d.mu.RUnlock()
+	if seen {
+		return is
 	}
-	if d.catalog == nil {
-		return noCards
+	var cards []device.Card
+	if d.catalog != nil {
+		cards = d.catalog.CardsOf(node)
 	}
-	return d.keep(node, d.catalog.CardsOf(node), dims)
-}
-
-// keep remembers the cards of a node. An unknown one has none, and isn't remembered: there are
-// as many of these as there are names.
-func (d *discovery) keep(node string, cards []device.Card, dims map[string]int32) *book.Set {
+	// It isn't kept: there are as many unknown nodes as there are names.
 	if len(cards) == 0 {
-		return noCards
+		return nodeCards{cards: noCards}
 	}
-	// A card without a dimension is none that a queue could have.
-	is := nodeCard{new(book.Set), make(map[int32]int64, len(cards))}
-	for i := range cards {
-		if dim, ok := dims[cards[i].Name]; ok { // more than one resource may carry it
-			is.cards.Add(dim)
-			is.has[dim] = book.AddSaturated(is.has[dim], milliCards(cards[i].Count))
-		}
+	is = nodeCards{new(book.Set), make(map[int32]int64, len(cards))}
+	for _, card := range cards {
+		dim := d.dims[card.Name]
+		is.cards.Add(dim)
+		// Not set: more than one resource may carry a card.
+		is.has[dim] = book.AddSaturated(is.has[dim], milliCards(card.Count))
 	}
-	// Two goroutines may have asked for the same node. A catalog doesn't change, so both
-	// have the same.
-	d.nodes.mu.Lock()
-	defer d.nodes.mu.Unlock()
-	if d.nodes.nodes == nil {
-		d.nodes.nodes = map[string]nodeCard{}
-	}
-	d.nodes.nodes[node] = is
-	return is.cards
-}
-
-// has returns how much of a card is allocatable on a node that was asked for before.
-func (d *discovery) has(node string, dim int32) int64 {
-	d.nodes.mu.RLock()
-	defer d.nodes.mu.RUnlock()
-	return d.nodes.nodes[node].has[dim]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.nodes[node] = is
+	return is
 }
 
 // widen gives every queue the dimensions of a map that extends the ledger's.

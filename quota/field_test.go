@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -20,7 +21,7 @@ func TestNoTotals(t *testing.T) {
 		m := testkit.Must(testMap(nil))
 		queue := q(m, "q", "cpu:10")
 		queue.Deserved, _ = vectorOf(m, "cpu:8")
-		for _, catalog := range []Catalog{nil, cluster(nil)} {
+		for _, catalog := range []*device.Catalog{nil, cluster(nil)} {
 			l := testkit.Must(newBuilt(cfg, m, catalog, []builtQueue{queue}))
 			w := &world{t, l}
 			w.want(w.commit("1", "j", "q", "cpu:6"), "")

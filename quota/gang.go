@@ -15,11 +15,7 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
 		l.serves(t.owner)
 	}
-	nodes := make([]string, len(tasks))
-	for i, t := range tasks {
-		nodes[i] = t.node
-	}
-	l.lockOn(&l.mu, nodes...)
+	l.lock()
 	g := gang{l: l, tasks: tasks, seq: l.seq + 1}
 	a, err := g.commit()
 	var events []Event

@@ -114,7 +114,7 @@ func (q *builtQueue) deny0(dim int) {
 }
 
 // newBuilt is New for queues in vectors of a map, which testMap made.
-func newBuilt(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, queues []builtQueue) (*Ledger, error) {
+func newBuilt(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalog, queues []builtQueue) (*Ledger, error) {
 	cfg.Outputs = outputsOf(m)
 	l, err := newLedger(cfg)
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *Config) buildQueue(m *vectormap.ResourceVectorMap, q Queue) (builtQueue
 }
 
 // validateBuilt is Validate for queues in vectors of a map.
-func (c *Config) validateBuilt(queues []builtQueue, m *vectormap.ResourceVectorMap, catalog Catalog) (errs, warnings field.ErrorList) {
+func (c *Config) validateBuilt(queues []builtQueue, m *vectormap.ResourceVectorMap, catalog *device.Catalog) (errs, warnings field.ErrorList) {
 	var f faults
 	f.tree(queues)
 	return f.list, c.warnings(m, queues, make([][]EntryError, len(queues)), catalog)
@@ -224,7 +224,7 @@ func newWorld(t *testing.T, cfg Config, pairs ...string) *world {
 }
 
 // worldFrom makes a ledger as its users do.
-func worldFrom(t *testing.T, cfg Config, catalog Catalog, queues ...Queue) *world {
+func worldFrom(t *testing.T, cfg Config, catalog *device.Catalog, queues ...Queue) *world {
 	t.Helper()
 	return &world{t, testkit.Must(New(cfg, catalog, queues))}
 }

@@ -146,7 +146,7 @@ func TestDeclareKeepsTheCatalog(t *testing.T) {
 		both.Go(func() { _, _ = w.Declare([]device.Card{{Name: "B"}}) })
 		both.Go(func() { _, _ = w.SetCatalog(large) })
 		both.Wait()
-		if w.source.catalog != Catalog(large) || w.source.totals[int(w.dims["A"])] != 2000 {
+		if w.source.catalog != large || w.source.totals[int(w.dims["A"])] != 2000 {
 			t.Fatal("the catalog before is back")
 		}
 	}
@@ -330,7 +330,7 @@ func TestQuestionsDoNotAllocate(t *testing.T) {
 		}
 		w.want(fmt.Sprint(w.jobs["x"].Tasks), "5")
 		bound := w.task("4", "j", "q", "A|B:1")
-		bound.bound = w.source.on("n", w.dims)
+		bound.bound = w.source.on("n").cards
 		jobs := []*JobRequest{
 			w.job("k", "q", "cpu:1 A:1 B:1 A|B:1"), w.job("l", "r", "A|B|C:9"), w.job("m", "r", "cpu:99"), w.job("n", "nope", "A:1"),
 			w.job("j", "q", "cpu:2 A:2 A|B:2"),

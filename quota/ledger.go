@@ -30,7 +30,7 @@ import (
 type Ledger struct {
 	// mu guards all but cfg, which stays, spare and counts. What a discovery knows of
 	// nodes, and the interner, have locks of their own, taken after mu and never before it.
-	// The caller's code, a Catalog or OnEvent, runs without any.
+	// The caller's code, OnEvent, runs without any.
 	mu  sync.RWMutex
 	cfg Config
 	m   *vectormap.ResourceVectorMap

@@ -7,13 +7,13 @@ import "math"
 // that has room. Volcano's doesn't look for room.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	l.serves(task.owner)
-	l.lockOn(l.mu.RLocker(), node)
+	l.mu.RLock()
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
 	// Only the picks are read.
 	s.answer.Brief = true
-	l.mayCharge(s, task, l.cardsOn(node))
+	l.mayCharge(s, task, l.source.on(node).cards)
 	sum, n := 0.0, 0
 	for i := range s.picks {
 		// Who names one card has no preference.

@@ -2,8 +2,6 @@ package quota
 
 import (
 	"cmp"
-	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/resvec/resvec/quota/internal/book"
@@ -41,45 +39,14 @@ func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 // isn't known, the reason is GetTaskRequestResourceFailed.
 func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool {
 	l.serves(task.owner)
-	l.lockOn(l.mu.RLocker(), node)
+	l.mu.RLock()
 	defer l.mu.RUnlock()
-	on := l.cardsOn(node)
+	on := l.source.on(node).cards
 	ok := l.allocatable(dst, task, on)
 	if dst != nil {
 		dst.Refusal.noteNode(node, on)
 	}
 	return ok
-}
-
-// lockOn locks the ledger, which mu does for a question or a change, and sees to it that it
-// knows what nodes have, empty for those that don't matter. The catalog is asked while the
-// ledger isn't locked, so it may have been replaced meanwhile; then the new one is asked. It
-// ends when a catalog was not replaced while it was asked: what isn't seen by then is unknown.
-func (l *Ledger) lockOn(mu sync.Locker, nodes ...string) {
-	l.made()
-	mu.Lock()
-	for {
-		source, dims := l.source, l.dims
-		if !slices.ContainsFunc(nodes, func(node string) bool { return node != "" && source.seen(node) == nil }) {
-			return
-		}
-		mu.Unlock()
-		for _, node := range nodes {
-			source.on(node, dims)
-		}
-		mu.Lock()
-		if l.source == source {
-			return
-		}
-	}
-}
-
-// cardsOn returns the cards of a node that lockOn was called for.
-func (l *Ledger) cardsOn(node string) *book.Set {
-	if set := l.source.seen(node); set != nil {
-		return set
-	}
-	return noCards
 }
 
 // allocatable decides on a task without charging it.
@@ -209,7 +176,7 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 // [ErrConflict].
 func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	l.serves(task.owner)
-	l.lockOn(&l.mu, task.node)
+	l.lock()
 	return l.commitOne(task, l.cardSet(cards), "")
 }
 
@@ -217,8 +184,8 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 // [Usage.RealCapability]. An unknown node allows no card.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	l.serves(task.owner)
-	l.lockOn(&l.mu, node)
-	return l.commitOne(task, l.cardsOn(node), node)
+	l.lock()
+	return l.commitOne(task, l.source.on(node).cards, node)
 }
 
 // commitOne commits one task, ends the change that the caller began by locking

@@ -36,7 +36,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 		return Report{}, err
 	}
 	r.sight = s
-	l.lockOn(&l.mu, s.nodes()...)
+	l.lock()
 	r.seq = l.seq + 1
 	r.ids = r.concerned()
 	r.assign()

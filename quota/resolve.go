@@ -589,7 +589,7 @@ func (r *resolver) bind(t *TaskRequest, node string) {
 		return
 	}
 	// The cards of now: the pod runs there, whatever the annotation hoped for.
-	on := r.found.on(node, r.dims)
+	on := r.found.on(node).cards
 	t.bound, t.node = new(book.Set), node
 	for i := range t.use.Items {
 		alts := t.use.Items[i].Alts

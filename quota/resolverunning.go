@@ -27,7 +27,7 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 		r.finish(t, task, p, r.carried(t, p, "", ""))
 	}
 	cards := make([]int32, len(t.use.Items))
-	on := r.found.on(task.node(), r.dims)
+	on := r.found.on(task.node()).cards
 	for i := range t.use.Items {
 		alts, resource := t.use.Items[i].Alts, t.sources[i].resource
 		cards[i] = -1

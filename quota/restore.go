@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -24,12 +25,12 @@ import (
 // of this version or an older one. catalog, which may be nil, is what was discovered since.
 // Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but OnEvent does), and
 // [ErrSnapshot], with the record.
-func Restore(cfg Config, catalog Catalog, data []byte) (*Ledger, error) {
+func Restore(cfg Config, catalog *device.Catalog, data []byte) (*Ledger, error) {
 	return restore(cfg, nil, catalog, data)
 }
 
 // restore is Restore over a map; nil: that of the cards that the snapshot has.
-func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data []byte) (*Ledger, error) {
+func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalog, data []byte) (*Ledger, error) {
 	doc, err := readSnapshot(data)
 	if err != nil {
 		return nil, err
@@ -37,8 +38,6 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 	if err := sameConfig(reflect.ValueOf(doc.Config), reflect.ValueOf(configOf(&cfg)), ""); err != nil {
 		return nil, err
 	}
-	// The catalog is the caller's code. It is asked before anything is made.
-	found := read(catalog)
 	l, err := newLedger(cfg)
 	if err != nil {
 		return nil, err
@@ -63,9 +62,7 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog Catalog, data [
 		}
 	}
 	// The snapshot's cards stay known, as after [Ledger.SetCatalog].
-	placed := l.lockFound(catalog)
-	defer l.mu.Unlock()
-	if err := l.setDiscovery(found, placed, nil); err != nil {
+	if err := l.setDiscovery(catalog, nil); err != nil {
 		return nil, err
 	}
 	// Last: the steps are no changes of the ledger that was written.
@@ -190,7 +187,7 @@ func valueOf(names []string, name string) (int, error) {
 func (r *restorer) known() error {
 	// Without a catalog yet, which comes last: so a record is read by what the text says
 	// alone.
-	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}, nodes: &nodeCards{}}
+	r.l.source = &discovery{known: map[string][]corev1.ResourceName{}}
 	for i, k := range r.doc.Known {
 		if k.Card == "" {
 			return broken("known", i, k.Card, errors.New("card is empty"))

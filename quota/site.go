@@ -4,7 +4,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
@@ -31,7 +30,7 @@ const mostPlaced = 1 << 40
 
 // lost returns how much of a card is charged on devices that are no longer allocatable.
 func (p *site) lost(dim int32, source *discovery) int64 {
-	return max(0, p.charged[dim]-source.has(p.node, dim))
+	return max(0, p.charged[dim]-source.on(p.node).has[dim])
 }
 
 // put notes on which node a task is charged, empty if that isn't known. If it runs there
@@ -72,7 +71,7 @@ func (t *task) onCards() []book.Charge {
 // the caller, which must not make the cluster larger.
 func (p *site) hasRoom(t *task, source *discovery) bool {
 	return !slices.ContainsFunc(t.onCards(), func(c book.Charge) bool {
-		return p.charged[c.Card]+min(c.Amount, mostPlaced) > source.has(p.node, c.Card)
+		return p.charged[c.Card]+min(c.Amount, mostPlaced) > source.on(p.node).has[c.Card]
 	})
 }
 
@@ -95,7 +94,7 @@ func (l *Ledger) takeOff(t *task) {
 // have changed. Limits are made of them by relimit.
 func (l *Ledger) count(t *task, sign int64) {
 	for _, c := range t.onCards() {
-		has, was := l.source.has(t.site.node, c.Card), t.site.charged[c.Card]
+		has, was := l.source.on(t.site.node).has[c.Card], t.site.charged[c.Card]
 		// Cut in the same way when it comes and when it goes, so that nothing is left over.
 		is := was + sign*min(c.Amount, mostPlaced)
 		t.site.charged[c.Card] = is
@@ -110,42 +109,12 @@ func (l *Ledger) count(t *task, sign int64) {
 	}
 }
 
-// readSites reads anew what is allocatable where tasks are charged. found has the cards of these
-// nodes.
-func (l *Ledger) readSites(found map[string][]device.Card) {
+// readSites reads anew what is allocatable where tasks are charged.
+func (l *Ledger) readSites() {
 	l.lost = make([]int64, l.m.Len())
-	for node, p := range l.sites {
-		// In the new discovery, so that the next change on this node need not ask again.
-		l.source.keep(node, found[node], l.dims)
+	for _, p := range l.sites {
 		for dim := range p.charged {
 			l.lost[dim] += p.lost(dim, l.source)
 		}
 	}
-}
-
-// lockFound begins a change to another catalog, and returns what that says of the nodes
-// on which tasks are charged.
-func (l *Ledger) lockFound(catalog Catalog) map[string][]device.Card {
-	found := map[string][]device.Card{}
-	l.lock()
-	for catalog != nil {
-		var missing []string
-		for node := range l.sites {
-			// Meanwhile a task may have been committed on one more node, so this goes on
-			// until none is missing. A node that is asked for stays so, known or not: it
-			// ends.
-			if _, asked := found[node]; !asked {
-				missing = append(missing, node)
-			}
-		}
-		if len(missing) == 0 {
-			break
-		}
-		l.mu.Unlock()
-		for _, node := range missing {
-			found[node] = catalog.CardsOf(node)
-		}
-		l.mu.Lock()
-	}
-	return found
 }

@@ -5,12 +5,13 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
 )
 
 // New makes a ledger, with SetCatalog's and SetQueues' errors. catalog may be nil.
-func New(cfg Config, catalog Catalog, queues []Queue) (*Ledger, error) {
+func New(cfg Config, catalog *device.Catalog, queues []Queue) (*Ledger, error) {
 	l, err := newLedger(cfg)
 	if err != nil {
 		return nil, err

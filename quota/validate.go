@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
@@ -19,7 +20,7 @@ import (
 // meant: entries that can't be read or don't count; amounts above the capability, the
 // parent's or the cluster's. Origin is a code, such as deserved-above-capability, or an
 // [EntryError]'s. catalog may be nil.
-func (c *Config) Validate(queues []Queue, catalog Catalog) (errs, warnings field.ErrorList) {
+func (c *Config) Validate(queues []Queue, catalog *device.Catalog) (errs, warnings field.ErrorList) {
 	m, err := newMap(c.Outputs)
 	if err != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("outputs"), fmt.Sprint(c.Outputs), err.Error())}, nil
@@ -30,7 +31,7 @@ func (c *Config) Validate(queues []Queue, catalog Catalog) (errs, warnings field
 }
 
 // warnings returns what is legal in queues, and probably not meant.
-func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, notes [][]EntryError, catalog Catalog) field.ErrorList {
+func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, notes [][]EntryError, catalog *device.Catalog) field.ErrorList {
 	v := validator{m: m, enforced: c.EnforceGuarantee, at: map[string]int{}, of: map[string]*builtQueue{}, children: map[string][]*builtQueue{}}
 	for i := range built {
 		for _, e := range notes[i] {
@@ -262,7 +263,7 @@ func (q *builtQueue) hasQuota() bool {
 
 // cluster warns of what the catalog says otherwise. To sell more cards than there are is
 // legal: queues seldom use all of theirs at once.
-func (v *validator) cluster(catalog Catalog) {
+func (v *validator) cluster(catalog *device.Catalog) {
 	cards, totals := map[string]float64{}, catalog.Totals()
 	for _, card := range totals.Cards {
 		cards[card.Name] = float64(card.Milli)

@@ -96,15 +96,6 @@ func (s *sight) taskIDs(do func(id string)) {
 	}
 }
 
-// nodes returns the nodes of all allocated tasks.
-func (s *sight) nodes() []string {
-	nodes := map[string]bool{}
-	for _, t := range s.tasks {
-		nodes[t.req.node] = true
-	}
-	return sorted(nodes)
-}
-
 // leaves reports whether what the view doesn't have of a job stays as it is.
 func (s *sight) leaves(job string) bool { return s.partial && s.listed(job) == nil }
 

@@ -101,7 +101,7 @@ func TestKnownCards(t *testing.T) {
 		inventory.Nodes = append(inventory.Nodes, device.Node{Name: name, Cards: []device.Card{{Name: name, Resource: "nvidia.com/gpu", Count: 1}}})
 	}
 	m := testkit.Must(testMap(append(cards, "mine", "Ghost")))
-	ask := func(catalog Catalog) string {
+	ask := func(catalog *device.Catalog) string {
 		l := testkit.Must(newBuilt(Config{}, m, catalog, []builtQueue{q(m, "org", "mine:4"), q(m, "q < org", "mine:4")}))
 		r := resolved(l.ResolveJob(Job{ID: "j", Queue: "q", Annotations: map[string]string{RequestAnnotation: `{"Ghost|Spook":2}`}}))
 		return r.Invalid()

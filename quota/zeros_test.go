@@ -24,12 +24,11 @@ func TestZeros(t *testing.T) {
 			(*Report)(nil), (*Headroom)(nil), (*State)(nil), (*Task)(nil), (*TaskRequest)(nil),
 			(*TaskPhase)(nil), (*UnnamedPolicy)(nil), (*Usage)(nil), (*View)(nil),
 		},
-		Others: []any{(*device.Catalog)(nil)},
 		Operands: []any{
 			func() *Ledger { return gpus(t, Config{}, "q", "A:4").Ledger },
 			func() *JobRequest { return gpus(t, Config{}, "q", "A:4").job("j", "q", "A:1") },
 			func() *TaskRequest { return gpus(t, Config{}, "q", "A:4").task("t", "j", "q", "A:1") },
-			func() Catalog { return cluster(map[string]string{"n": "A:8"}) },
+			func() *device.Catalog { return cluster(map[string]string{"n": "A:8"}) },
 			func() *vector.Mask { return vector.NewMask(1) },
 			func() string { return "q" },
 			func() vector.ResourceVector { return vector.ResourceVector{1, 2, 3} },

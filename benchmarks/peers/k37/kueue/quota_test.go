@@ -163,20 +163,13 @@ func addUp(sums, amounts []int64) []int64 {
 // guaranteeKey is the annotation of guaranteed cards.
 const guaranteeKey = "guarantee"
 
-// endless is a cluster that has more of everything than any quota says.
-type endless struct{}
-
-func (endless) Cards() []string                             { return cards() }
-func (endless) CardsOf(string) []device.Card                { return nil }
-func (endless) Resources(string) []corev1.ResourceName      { return nil }
-func (endless) CardsFor(corev1.ResourceName) (all []string) { return nil }
-
-func (endless) Totals() device.Totals {
-	totals := device.Totals{CPUMilli: 1 << 50, MemoryBytes: 1 << 50}
+// endless returns a cluster that has more of everything than any quota says.
+func endless() *device.Catalog {
+	node := device.Node{Name: "all", CPUMilli: 1 << 50, MemoryBytes: 1 << 50}
 	for _, card := range cards() {
-		totals.Cards = append(totals.Cards, device.CardTotal{Name: card, Milli: 1 << 50})
+		node.Cards = append(node.Cards, device.Card{Name: card, Count: 1 << 40})
 	}
-	return totals
+	return (&device.Inventory{Nodes: []device.Node{node}}).Catalog()
 }
 
 func cards() (all []string) {
@@ -197,7 +190,7 @@ func newQuotaTree(t testing.TB, nodes []quotaNode, cfg quota.Config) *quotaTree 
 	x.snapshot = x.newSnapshot(t)
 	var err error
 	cfg.Keys.Guarantee = guaranteeKey
-	if x.ledger, err = quota.New(cfg, endless{}, x.limits()); err != nil {
+	if x.ledger, err = quota.New(cfg, endless(), x.limits()); err != nil {
 		t.Fatal(err)
 	}
 	return x
