@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"weak"
@@ -34,7 +35,7 @@ func (in *interner) get(names []string, cards []int32) *book.Alternatives {
 		in.sweep()
 	}
 	// A key stands for the same cards for ever: dimensions are only added.
-	alts := book.NewAlternatives(cards, key)
+	alts := &book.Alternatives{Cards: slices.Clone(cards), Tag: key}
 	in.byKey[key] = weak.Make(alts)
 	return alts
 }

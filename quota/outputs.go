@@ -43,7 +43,7 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation) *ou
 	}
 	// By name: two ledgers may have the same outputs in another order.
 	for _, output := range slices.Sorted(maps.Keys(dims)) {
-		alts := book.NewAlternatives([]int32{int32(dims[output])}, string(output))
+		alts := &book.Alternatives{Cards: []int32{int32(dims[output])}, Tag: string(output)}
 		// A node has no cards of it, so what is confined to a node's cards must not lose
 		// it.
 		alts.Anywhere = true

@@ -63,7 +63,7 @@ func (b *jobBuilder) build() error {
 	slices.SortFunc(b.items, compareItems)
 	for _, it := range b.items {
 		if it.Amount > 0 {
-			b.req.min.Add(it)
+			b.req.min.Items = append(b.req.min.Items, it)
 		}
 	}
 	return nil

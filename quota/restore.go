@@ -481,7 +481,7 @@ func (r *restorer) task(s *snapshotTask) error {
 		if k > 0 && s.Charges[k-1].Output && !s.Charges[k].Output {
 			return fmt.Errorf("charges[%d]: it is on a card: want outputs behind all cards", k)
 		}
-		t.Add(c)
+		t.Charges = append(t.Charges, c)
 	}
 	// The hold of its job shrinks by what it covers, as it did when it was committed.
 	j.Restore(&t.Task)

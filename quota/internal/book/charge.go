@@ -21,7 +21,7 @@ func (t *Task) Charge(u *Use, picks []Pick, undo *Journal) {
 	for dim, amount := range u.Plain {
 		t.Plain[dim] = j.chargePlain(int32(dim), amount)
 	}
-	t.Charges = t.buf[:0]
+	t.Charges = make([]Charge, 0, len(picks))
 	for i, p := range picks {
 		t.Charges = append(t.Charges, j.charge(u.Items[i].Alts, u.Items[i].Amount, p))
 	}

@@ -40,7 +40,7 @@ func (w *world) alts(text string) *Alternatives {
 		for card := range strings.SplitSeq(text, "|") {
 			cards = append(cards, cardA+int32(card[0]-'A'))
 		}
-		w.lists[text] = NewAlternatives(cards, text)
+		w.lists[text] = &Alternatives{Cards: cards, Tag: text}
 	}
 	return w.lists[text]
 }

@@ -69,7 +69,6 @@ type Task struct {
 	prev, Next *Task       // in commit order
 	order      int32       // more than that of the task before
 	leaving    bool        // it has gone, or is about to
-	buf        [1]Charge
 }
 
 // Coverage is what a task uses of cpu or memory, and the part that its job's min
@@ -209,14 +208,6 @@ func (j *Job) Restore(t *Task) {
 		j.Held[dim] -= t.Plain[dim].Covered
 	}
 	j.appendTask(t)
-}
-
-// Add adds a charge to a task that is being restored.
-func (t *Task) Add(c Charge) {
-	if t.Charges == nil {
-		t.Charges = t.buf[:0]
-	}
-	t.Charges = append(t.Charges, c)
 }
 
 // remove takes a task out of the commit order.

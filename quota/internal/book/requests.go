@@ -11,15 +11,6 @@ type Alternatives struct {
 	// Anywhere is set for a list of one dimension that isn't a card: tasks are never
 	// confined to others.
 	Anywhere bool
-
-	buf [6]int32
-}
-
-// NewAlternatives makes a list of cards.
-func NewAlternatives(cards []int32, tag any) *Alternatives {
-	alts := &Alternatives{Tag: tag}
-	alts.Cards = append(alts.buf[:0], cards...)
-	return alts
 }
 
 // Multi reports whether there is more than one.
@@ -42,15 +33,6 @@ type Min struct {
 	AnyMix  bool // items with alternatives may be spread over several of them
 	Invalid bool // what the job needs isn't known
 	Items   []MinItem
-	buf     [1]MinItem // most mins have one item: it is in the memory that is read anyway
-}
-
-// Add adds an item.
-func (m *Min) Add(it MinItem) {
-	if m.Items == nil {
-		m.Items = m.buf[:0]
-	}
-	m.Items = append(m.Items, it)
 }
 
 // MinItem is an amount of one list of alternatives, in whole units where it spreads. No
@@ -66,7 +48,7 @@ type Use struct {
 	Plain
 	Invalid bool // what the task uses isn't known
 	Items   []UseItem
-	buf     [1]UseItem // as of a Min
+	buf     [1]UseItem // most have one item: it is in the memory that is read anyway
 }
 
 // Add adds an item.
