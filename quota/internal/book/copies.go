@@ -55,29 +55,23 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 			return f
 		}
 		for dim, amount := range m.Plain {
-			p.add(int32(dim), amount)
+			p.sums[int32(dim)] += amount
 		}
 		n := Unlimited // how often the same plan fits
-		for _, s := range p.sums {
-			n = min(n, q.floorRepeats(s))
+		for dim, amount := range p.sums {
+			if amount > 0 {
+				n = min(n, q.minRoom(dim, Unlimited, 0, nil, nil).amount/amount)
+			}
 		}
 		if n == Unlimited {
 			f.N = Unlimited
 			return f
 		}
-		for _, s := range p.sums {
-			q.add(s.dim, 0, n*s.amount, 0)
+		for dim, amount := range p.sums {
+			q.add(dim, 0, n*amount, 0)
 		}
 		f.N += n
 	}
-}
-
-// floorRepeats returns how often an amount can be held.
-func (q *Queue) floorRepeats(s pending) int64 {
-	if s.amount == 0 {
-		return Unlimited
-	}
-	return q.minRoom(s.dim, Unlimited, 0, nil, nil).amount / s.amount
 }
 
 // fewCopies is how many copies a sum may stop. That is for amounts that no cluster has. If

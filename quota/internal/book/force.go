@@ -71,16 +71,12 @@ func (p *Plan) MayHold(a *Answer, q *Queue, own *Job) bool {
 // Move takes a job's record to another queue, with its charges and holds. The new queue
 // need not have room.
 func (b *Book) Move(j *Job, q *Queue) {
-	old := j.Queue
 	j.count(-1)
-	for p := old; p != nil && j.holding; p = p.Parent {
-		p.Holders--
-	}
-	j.Queue, j.holding = q, false
-	j.recount()
-	j.count(1)
-	b.leave(old)
+	j.hold(false)
+	b.leave(j.Queue)
 	b.AddJob(j, q)
+	j.count(1)
+	j.recount()
 }
 
 // Force charges a task on cards, one for each item, whatever the limits say. Off the card
@@ -129,7 +125,7 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 			if !it.Bound() {
 				it.At = 0
 			}
-			p.add(it.Alts.Cards[it.At], it.Min)
+			p.sums[it.Alts.Cards[it.At]] += it.Min
 			continue
 		}
 		left := it.Held
@@ -138,7 +134,7 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 		}
 		it.Spread[0] += left
 		for at, card := range it.Alts.Cards {
-			p.add(card, it.Spread[at]+p.coveredAt(it, card))
+			p.sums[card] += it.Spread[at] + p.coveredAt(it, card)
 		}
 	}
 }
@@ -168,7 +164,7 @@ func (p *Plan) Agrees(j *Job) bool {
 	}
 	for i := range p.tasks {
 		d := &p.tasks[i]
-		if d.covered != (Plain{d.task.Plain[CPU].Covered, d.task.Plain[Memory].Covered}) {
+		if d.plain != d.task.Plain {
 			return false
 		}
 		for k := range d.charges {

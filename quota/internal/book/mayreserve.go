@@ -56,7 +56,7 @@ func (a *Answer) fill(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
 		r := q.minRoom(card, it.Min, it.covered()+p.vacated(index, card, own), own, p)
 		if it.Min <= r.amount {
 			it.At = int32(at)
-			p.add(card, it.Min)       // also what charges cover: floorRoom is without all that own has
+			p.sums[card] += it.Min    // also what charges cover: floorRoom is without all that own has
 			a.Options = a.Options[:0] // only a refused item has options
 			return true
 		}
@@ -117,9 +117,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *Item, own *Job, p *Plan) bool 
 	}
 	a.Options = a.Options[:0]
 	for at, card := range it.Alts.Cards {
-		if amount := it.Spread[at] + p.coveredAt(it, card); amount > 0 {
-			p.add(card, amount)
-		}
+		p.sums[card] += it.Spread[at] + p.coveredAt(it, card)
 	}
 	return true
 }
@@ -160,7 +158,10 @@ func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) room 
 // first. unheld is the room if nothing were held for other jobs.
 func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) (r room, unheld int64) {
 	r, unheld = room{dim: dim}, Unlimited
-	held, change := own.heldOn(dim), own.inFloor(dim)-p.sum(dim)
+	held, change := own.heldOn(dim), own.inFloor(dim)
+	if p != nil {
+		change -= p.sums[dim]
+	}
 	for ; q != nil; q = q.Parent {
 		c, free := &q.Cells[dim], Unlimited
 		if c.Limit != Unlimited {
@@ -180,15 +181,14 @@ func (j *Job) inFloor(dim int32) (sum int64) {
 	case j.Reserved && dim <= Memory:
 		return j.Min[dim] // covered or held
 	}
-	// Charges of a job without a min count wholly: nobody knows what it could do without.
-	for t := j.First; t != nil; t = t.Next {
-		t.each(func(_ *Item, on int32, d *Coverage) {
-			if on == dim && j.Reserved {
-				sum += d.Covered
-			} else if on == dim {
-				sum += d.Amount
-			}
-		})
-	}
-	return sum + j.heldOn(dim)
+	j.Each(func(on int32, allocated, held, uncovered int64) {
+		switch {
+		case on != dim:
+		case j.Reserved:
+			sum += allocated + held - uncovered
+		default: // nobody knows what it could do without
+			sum += allocated
+		}
+	})
+	return sum
 }

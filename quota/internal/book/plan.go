@@ -13,8 +13,8 @@ type Plan struct {
 	next    Job     // the job with its new min: its items, and then the implicit ones
 	items   []*Item // those with a min
 	tasks   []taskPlan
-	charges []Charge  // of all tasks
-	sums    []pending // what the floor of each card is about to get, charges included
+	charges []Charge        // of all tasks
+	sums    map[int32]int64 // what the floor of each card is about to get, charges included
 
 	store []*Item // behind the items of next, and spare ones
 }
@@ -36,38 +36,8 @@ func (p *Plan) coveredAt(it *Item, card int32) (sum int64) {
 // taskPlan is what a task's charges come to under a plan.
 type taskPlan struct {
 	task    *Task
-	covered Plain
+	plain   [2]Coverage
 	charges []Charge
-}
-
-// pending is what a job is about to have of a dimension.
-type pending struct {
-	dim    int32
-	amount int64
-}
-
-// sum returns what the plan, which may be nil, has of a card so far.
-func (p *Plan) sum(dim int32) int64 {
-	if p == nil {
-		return 0
-	}
-	for i := range p.sums {
-		if p.sums[i].dim == dim {
-			return p.sums[i].amount
-		}
-	}
-	return 0
-}
-
-// add adds to what the plan has of a card. Plans have few cards: a list is faster than a map.
-func (p *Plan) add(dim int32, amount int64) {
-	for i := range p.sums {
-		if p.sums[i].dim == dim {
-			p.sums[i].amount += amount
-			return
-		}
-	}
-	p.sums = append(p.sums, pending{dim, amount})
 }
 
 // Start begins the plan of a min, and draws the charges of the job, which
@@ -75,7 +45,10 @@ func (p *Plan) add(dim int32, amount int64) {
 // fill finds the cards for it.
 func (p *Plan) Start(m *Min, j *Job) {
 	p.next = Job{AnyMix: m.AnyMix, Min: m.Plain, Held: m.Plain, Items: p.next.Items[:0]}
-	p.tasks, p.charges, p.sums = p.tasks[:0], p.charges[:0], p.sums[:0]
+	p.tasks, p.charges = p.tasks[:0], p.charges[:0]
+	if clear(p.sums); p.sums == nil {
+		p.sums = map[int32]int64{}
+	}
 	for _, is := range m.Items {
 		p.list(is, m.AnyMix).Held = is.Amount
 	}
@@ -104,10 +77,10 @@ func (p *Plan) list(is MinItem, anyMix bool) *Item {
 func (p *Plan) redraw(t *Task) {
 	from := len(p.charges)
 	p.charges = append(p.charges, t.Charges...)
-	d := taskPlan{task: t, charges: p.charges[from:]}
-	for dim := range d.covered {
-		d.covered[dim] = min(t.Plain[dim].Amount, p.next.Held[dim])
-		p.next.Held[dim] -= d.covered[dim]
+	d := taskPlan{t, t.Plain, p.charges[from:]}
+	for dim := range d.plain {
+		d.plain[dim].Covered = min(d.plain[dim].Amount, p.next.Held[dim])
+		p.next.Held[dim] -= d.plain[dim].Covered
 	}
 	var taken uint64
 	for i := range d.charges { // as Charge would make them, one after the other
@@ -144,9 +117,7 @@ func (p *Plan) keep(j *Job) {
 	j.Items = items
 	for i := range p.tasks {
 		d := &p.tasks[i]
-		for dim, covered := range d.covered {
-			d.task.Plain[dim].Covered = covered
-		}
+		d.task.Plain = d.plain
 		copy(d.task.Charges, d.charges)
 		for k := range d.task.Charges {
 			c := &d.task.Charges[k]

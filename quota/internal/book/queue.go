@@ -56,11 +56,11 @@ func (c *Cell) exceeded() bool {
 	return c.Limit != Unlimited && (c.Allocated > c.Limit || c.Floor() > c.Limit)
 }
 
-// raise adds what another cell has more than it had before.
-func (c *Cell) raise(now, before *Cell) {
-	c.Allocated += now.Allocated - before.Allocated
-	c.Held += now.Held - before.Held
-	c.Elastic += now.Elastic - before.Elastic
+// add changes the amounts.
+func (c *Cell) add(allocated, held, elastic int64) {
+	c.Allocated += allocated
+	c.Held += held
+	c.Elastic += elastic
 }
 
 // Queue is a node of the tree. Amounts of a leaf count in every queue above.
@@ -94,10 +94,7 @@ func (q *Queue) AnyOver() bool { return len(q.over) > 0 }
 // add changes the amounts of a dimension at every level.
 func (q *Queue) add(dim int32, allocated, held, elastic int64) {
 	for ; q != nil; q = q.Parent {
-		c := &q.Cells[dim]
-		c.Allocated += allocated
-		c.Held += held
-		c.Elastic += elastic
+		q.Cells[dim].add(allocated, held, elastic)
 		q.mark(dim)
 	}
 }

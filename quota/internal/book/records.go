@@ -315,33 +315,25 @@ func (j *Job) eachHold(add func(dim int32, held int64)) {
 }
 
 // Holds reports whether anything is held for the job.
-func (j *Job) Holds() bool {
-	if j.Held != (Plain{}) {
-		return true
-	}
-	for _, it := range j.Items {
-		if it.Held > 0 {
-			return true
-		}
-	}
-	return false
+func (j *Job) Holds() (holds bool) {
+	j.eachHold(func(_ int32, held int64) { holds = holds || held != 0 })
+	return holds
 }
 
 // recount brings the holders of the queue, and of those above, up to date after a change
 // of what is held for the job.
-func (j *Job) recount() {
-	holds := j.Holds()
-	if holds == j.holding {
-		return
+func (j *Job) recount() { j.hold(j.Holds()) }
+
+// hold makes the job one that counts among the holders, or one that doesn't.
+func (j *Job) hold(holds bool) {
+	n := 1
+	if !holds {
+		n = -1
 	}
-	j.holding = holds
-	n := -1
-	if holds {
-		n = 1
-	}
-	for q := j.Queue; q != nil; q = q.Parent {
+	for q := j.Queue; q != nil && holds != j.holding; q = q.Parent {
 		q.Holders += n
 	}
+	j.holding = holds
 }
 
 // heldOn returns what is held for the job, which may be nil, in a dimension.

@@ -24,23 +24,14 @@ func (b *Book) leave(q *Queue) {
 // the one that it has.
 func (j *Job) Reserve(p *Plan) { j.adopt(p, true) }
 
-// adopt makes the min of a job that of a plan. The old min goes out of the cells wholly and
-// the new one comes in, since what a charge leaves uncovered, and so is elastic, may differ
-// too.
+// adopt makes the min of a job that of a plan. All that the job has goes out of the cells and
+// comes in again, since what a charge leaves uncovered, and so is elastic, may differ, too.
 func (j *Job) adopt(p *Plan, reserved bool) {
-	j.countMin(-1)
+	j.count(-1)
 	j.Reserved, j.AnyMix = reserved, p.next.AnyMix
 	j.Min, j.Held = p.next.Min, p.next.Held
 	p.keep(j)
 	j.relist()
-	j.countMin(1)
+	j.count(1)
 	j.recount()
-}
-
-// countMin adds to the cells what comes from the job's min, times sign: its holds, and what
-// it leaves uncovered. Without a min there is nothing.
-func (j *Job) countMin(sign int64) {
-	if j.Reserved {
-		j.Each(func(dim int32, _, held, uncovered int64) { j.put(dim, 0, sign*held, sign*uncovered) })
-	}
 }

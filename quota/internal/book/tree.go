@@ -112,19 +112,17 @@ func total(queues []*Queue, jobs func(yield func(*Job) bool)) {
 			j.Queue.Holders++
 		}
 		j.Each(func(dim int32, allocated, held, uncovered int64) {
-			c := &j.Queue.Cells[dim]
-			c.Allocated += allocated
-			c.Held += held
-			if j.Reserved {
-				c.Elastic += uncovered
+			if !j.Reserved {
+				uncovered = 0
 			}
+			j.Queue.Cells[dim].add(allocated, held, uncovered)
 		})
 	}
 	for _, q := range slices.Backward(queues) {
 		if q.Parent != nil {
 			q.Parent.Holders += q.Holders
-			for dim := range q.Cells {
-				q.Parent.Cells[dim].raise(&q.Cells[dim], &Cell{})
+			for dim, c := range q.Cells {
+				q.Parent.Cells[dim].add(c.Allocated, c.Held, c.Elastic)
 			}
 		}
 	}
