@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The code of docs/topology.md, in the order of the page.
+// The code of docs/topology.md, and what the page says in words.
 
 // topologyNodes returns six nodes in two blocks, by the GPUs that they have.
 func topologyNodes() (nodes []*corev1.Node) {
