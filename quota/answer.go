@@ -10,9 +10,11 @@ type Reason string
 // its number in the book and its text.
 
 const (
-	ReasonUnknownQueue                 Reason = "UnknownQueue"                 // there is no such queue
-	ReasonQueueNotLeaf                 Reason = "QueueNotLeaf"                 // the queue has children, so it takes no jobs
-	ReasonQueueNotOpen                 Reason = "QueueNotOpen"                 // the queue, or a queue above it, is not open
+	ReasonUnknownQueue Reason = "UnknownQueue" // there is no such queue
+	ReasonQueueNotLeaf Reason = "QueueNotLeaf" // the queue has children, so it takes no jobs
+	ReasonQueueNotOpen Reason = "QueueNotOpen" // the queue, or a queue above it, is not open
+
+	// Volcano's design has events of these names, which a plugin records on the pod group.
 	ReasonGetTaskRequestResourceFailed Reason = "GetTaskRequestResourceFailed" // the request is invalid
 	ReasonEmptyQueueCapability         Reason = "EmptyQueueCapability"         // the queue's capability was never configured
 	ReasonInsufficientCPUQuota         Reason = "InsufficientCPUQuota"         // too little cpu is left
@@ -30,17 +32,6 @@ const (
 	ReasonUnreadableQuota Reason = "UnreadableQuota" // the quota of the queue at Level for the card can't be read
 	ReasonTooLarge        Reason = "TooLarge"        // no limit is in the way, but a sum of the tree would reach 2^53; Limit is the most that Level's may come to
 )
-
-// Event reports whether Volcano's design has an event of the reason's name, which a plugin
-// records on the pod group.
-func (r Reason) Event() bool {
-	switch r {
-	case ReasonGetTaskRequestResourceFailed, ReasonEmptyQueueCapability,
-		ReasonInsufficientCPUQuota, ReasonInsufficientMemoryQuota, ReasonInsufficientScalarQuota:
-		return true
-	}
-	return false
-}
 
 // Refusal says why something was refused, with the numbers of what has too little room.
 // The total would be Limit - Room + Requested.

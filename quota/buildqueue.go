@@ -53,7 +53,7 @@ func (q *builtQueue) denyUnreadable(m *vectormap.ResourceVectorMap) {
 // build makes queues by the dimensions of a map, which it extends by the cards that they
 // name. notes has what is wrong with entries, and what doesn't count, by queue. The faults
 // are those of names and parents first, then those of amounts.
-func (c *Config) build(m *vectormap.ResourceVectorMap, queues []Queue) (wide *vectormap.ResourceVectorMap, built []builtQueue, notes [][]EntryError, f faults) {
+func (c *Config) build(m *vectormap.ResourceVectorMap, queues []Queue) (wide *vectormap.ResourceVectorMap, built []builtQueue, notes [][]entryError, f faults) {
 	// All texts first: a vector needs a map that has the cards of every queue.
 	texts := make([]map[string]quotaText, len(queues))
 	// Cards that no node has are kept: a pool may scale from zero, and its quota come
@@ -69,7 +69,7 @@ func (c *Config) build(m *vectormap.ResourceVectorMap, queues []Queue) (wide *ve
 	if err != nil {
 		panic("quota: a card has no dimension") // their names are good
 	}
-	built, notes = make([]builtQueue, len(queues)), make([][]EntryError, len(queues))
+	built, notes = make([]builtQueue, len(queues)), make([][]entryError, len(queues))
 	var amounts faults
 	for i := range queues {
 		b := queueBuilder{m: wide, of: &queues[i], path: pathOf(i), config: c, texts: texts[i], faults: &amounts}
@@ -84,7 +84,7 @@ func (c *Config) build(m *vectormap.ResourceVectorMap, queues []Queue) (wide *ve
 // quotaText is what an annotation of a queue has, or what is in its place.
 type quotaText struct {
 	counts []Item
-	faults []EntryError
+	faults []entryError
 }
 
 // names adds the cards that are named, also those of entries with faults, so that refusals
@@ -103,7 +103,7 @@ func (t *quotaText) names(to map[string]bool) {
 }
 
 // quotaKey is the annotation that a queue's Cards take the place of.
-func (c *Config) quotaKey() string { return cmp.Or(c.Keys.Quota, QuotaAnnotation) }
+func (c *Config) quotaKey() string { return cmp.Or(c.QuotaKey, QuotaAnnotation) }
 
 // cardsField is where faults of [Queue.Cards] are.
 const cardsField = "cards"
@@ -111,7 +111,7 @@ const cardsField = "cards"
 // read reads the annotations of a queue, by key. One may be of all three vectors.
 func (c *Config) read(q *Queue) map[string]quotaText {
 	read := map[string]quotaText{}
-	for _, key := range [...]string{c.quotaKey(), c.Keys.Guarantee, c.Keys.Deserved} {
+	for _, key := range [...]string{c.quotaKey(), c.GuaranteeKey, c.DeservedKey} {
 		if _, again := read[key]; again || key == "" {
 			continue
 		}
@@ -145,8 +145,8 @@ type queueBuilder struct {
 	config *Config
 	texts  map[string]quotaText
 	faults *faults
-	notes  []EntryError
-	noted  map[EntryError]bool
+	notes  []entryError
+	noted  map[entryError]bool
 	said   map[string]bool // annotations whose faults are notes already
 }
 
@@ -156,13 +156,13 @@ const listCapability = "capability"
 // build makes the queue. What is wrong with an annotation, which a tenant writes, becomes a
 // note; what is wrong with a list of the caller, an error.
 func (b *queueBuilder) build() builtQueue {
-	b.noted, b.said = map[EntryError]bool{}, map[string]bool{}
+	b.noted, b.said = map[entryError]bool{}, map[string]bool{}
 	b.q = builtQueue{Name: b.of.Name, Parent: b.of.Parent, Priority: b.of.Priority, State: b.of.State.known()}
 	b.checkCards()
 	q := &b.q
 	main := b.config.quotaKey()
 	var mentioned map[int]bool
-	var faults []EntryError
+	var faults []entryError
 	q.Capability, mentioned, faults = b.vector(listCapability, b.of.Capability, main)
 	q.deny(b.m, faults)
 	// Where the vector has 0 only this keeps a 0 that was written apart from one that wasn't.
@@ -171,8 +171,8 @@ func (b *queueBuilder) build() builtQueue {
 			q.denied[dim] = ""
 		}
 	}
-	q.Guarantee, _, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.Keys.Guarantee, main))
-	q.Deserved, _, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.Keys.Deserved, main))
+	q.Guarantee, _, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.GuaranteeKey, main))
+	q.Deserved, _, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.DeservedKey, main))
 	// Of the capability alone: Validate warns of what looks like a limit and is none.
 	q.ignored = ignored(b.m, b.of.Capability)
 	return b.q
@@ -191,7 +191,7 @@ func (b *queueBuilder) checkCards() {
 		_, faults := parseCards(map[string]int64{name: b.of.Cards[name]})
 		for _, fault := range faults {
 			switch {
-			case fault.IsNote():
+			case fault.isNote():
 			case fault.Code == codeNegative:
 				b.faults.add(b.q.invalid(path, b.of.Cards[name], wantCount), ErrBadAmount)
 			default:
@@ -219,11 +219,11 @@ func ignored(m *vectormap.ResourceVectorMap, list corev1.ResourceList) (names []
 
 // vector makes one vector of a list and an annotation. mentioned has the dimensions with a
 // good entry, faults what is wrong with the others of the annotation.
-func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, faults []EntryError) {
+func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, faults []entryError) {
 	// A 0 in a vector is one that was written or one that wasn't. Only mentioned knows.
 	v, mentioned = b.m.NewVector(), map[int]bool{}
 	for _, name := range ignored(b.m, list) {
-		b.note(EntryError{Name: string(name), Code: codeIgnoredResource})
+		b.note(entryError{Name: string(name), Code: codeIgnoredResource})
 		if badName(string(name)) != nil {
 			b.faults.add(b.q.invalid(b.path.Child(what).Key(brief(string(name))), brief(string(name)), "want the name of a resource"), ErrBadName)
 		}
@@ -241,7 +241,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		switch amount := wholeOf(q, scale); {
 		// Whoever writes more than a ledger counts means that there is no limit.
 		case amount == Unlimited && what == listCapability:
-			b.note(EntryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
+			b.note(entryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
 			v[dim], mentioned[dim] = math.Inf(1), true
 		case !exact(amount):
 			b.faults.add(b.q.invalid(path, brief(quantity.Text(q)), "want 0 to less than 2^53%s", unit.whole), ErrBadAmount)
@@ -250,7 +250,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			// A note and no fault: 1500m bytes of memory are more often a typing error than
 			// not, and yet a limit.
 			if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
-				b.note(EntryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit.plural())})
+				b.note(entryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit.plural())})
 			}
 		}
 	}
@@ -259,7 +259,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		dim, ok := cardIndex(b.m, count.Alternatives[0])
 		switch {
 		case !ok: // of a parser that takes everything
-			faults = append(faults, EntryError{Code: codeEmptyName, Field: key})
+			faults = append(faults, entryError{Code: codeEmptyName, Field: key})
 		// An entry without a limit is still one: the queue mentions the card.
 		case count.Milli == Unlimited && what == listCapability:
 			v[dim], mentioned[dim] = math.Inf(1), true
@@ -279,7 +279,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 }
 
 // note adds a note on a resource, once for all three lists.
-func (b *queueBuilder) note(e EntryError) {
+func (b *queueBuilder) note(e entryError) {
 	if !b.noted[e] {
 		b.noted[e] = true
 		b.notes = append(b.notes, e)
@@ -306,8 +306,8 @@ func wholeOf(q resource.Quantity, scale resource.Scale) int64 {
 
 // outOfRange is what is wrong with a count that a parser has taken, in milli-cards. The
 // strict parser has looked at it already; the plugin's takes what Go decodes.
-func outOfRange(where, name string, milli int64) EntryError {
-	e := EntryError{Name: name, Code: codeTooLarge, Field: where, Value: strconv.FormatInt(milli/1000, 10)}
+func outOfRange(where, name string, milli int64) entryError {
+	e := entryError{Name: name, Code: codeTooLarge, Field: where, Value: strconv.FormatInt(milli/1000, 10)}
 	if milli < 0 {
 		e.Code = codeNegative
 	}
@@ -318,13 +318,13 @@ func outOfRange(where, name string, milli int64) EntryError {
 }
 
 // deny denies the cards whose entries can't be used, and says why. The first fault counts.
-func (q *builtQueue) deny(m *vectormap.ResourceVectorMap, faults []EntryError) {
+func (q *builtQueue) deny(m *vectormap.ResourceVectorMap, faults []entryError) {
 	q.denied = map[int]string{}
 	for _, fault := range faults {
 		dim, isCard := cardIndex(m, fault.Name)
 		_, twice := q.denied[dim]
 		switch {
-		case fault.IsNote() || isCard && twice:
+		case fault.isNote() || isCard && twice:
 		case isCard:
 			// It repeats what a user wrote, and has to come back from a snapshot as it was.
 			q.denied[dim] = strings.ToValidUTF8(fault.text(), "\uFFFD")

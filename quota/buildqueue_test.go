@@ -41,7 +41,7 @@ func TestBuildQueue(t *testing.T) {
 	const gi = 1 << 30
 	for _, c := range []struct {
 		name                            string
-		keys                            Keys
+		keys                            Config
 		spec                            Queue
 		capability, guarantee, deserved string
 		faults                          string
@@ -55,7 +55,7 @@ func TestBuildQueue(t *testing.T) {
 			spec:       Queue{Capability: list("cpu=4 memory=8Gi")},
 			capability: fmt.Sprintf("cpu 4000, memory %v", float64(8*gi))},
 		{name: "keys of their own",
-			keys:       Keys{Deserved: "d", Guarantee: "g"},
+			keys:       Config{DeservedKey: "d", GuaranteeKey: "g"},
 			spec:       Queue{Annotations: map[string]string{QuotaAnnotation: `{"A":4}`, "d": `{"A":2,"B":"x"}`}},
 			capability: "A 4000", deserved: "A 2000", faults: "[B WrongType]"},
 		{name: "other entries of the lists",
@@ -65,7 +65,7 @@ func TestBuildQueue(t *testing.T) {
 			spec:       Queue{Annotations: quota(`{"A":4,"B":"x"}`), Cards: map[string]int64{"A": 1, " H200": 2}},
 			capability: "A 1000, H200 2000", guarantee: "A 1000, H200 2000", deserved: "A 1000, H200 2000"},
 		{name: "cards with other annotations",
-			keys:       Keys{Deserved: "d"},
+			keys:       Config{DeservedKey: "d"},
 			spec:       Queue{Annotations: map[string]string{"d": `{"B":1}`}, Cards: map[string]int64{"A": 3}},
 			capability: "A 3000", guarantee: "A 3000", deserved: "B 1000"},
 		{name: "no cards", spec: Queue{Annotations: quota(`{"A":4}`), Cards: map[string]int64{}}},
@@ -74,13 +74,13 @@ func TestBuildQueue(t *testing.T) {
 		{name: "no limit in the annotation", spec: Queue{Annotations: quota(`{"A":9223372036854775807,"B":99999999999999999999,"V100":9007199254740}`)},
 			capability: "A +Inf, B +Inf, V100 9.00719925474e+15", guarantee: "V100 9.00719925474e+15", deserved: "V100 9.00719925474e+15", faults: "[A Unlimited, B Unlimited]"},
 		{name: "no limit is nothing to deserve",
-			keys:       Keys{Deserved: "d"},
+			keys:       Config{DeservedKey: "d"},
 			spec:       Queue{Annotations: map[string]string{QuotaAnnotation: `{"A":9223372036854775807}`, "d": `{"A":9223372036854775807}`}},
 			capability: "A +Inf", faults: "[A Unlimited, A TooLarge]"},
 		{name: "a bad entry drops itself", spec: Queue{Annotations: quota(`{"A":2,"B":2.5}`)},
 			capability: "A 2000", guarantee: "A 2000", deserved: "A 2000", faults: "[B NotInteger]"},
 	} {
-		cfg := Config{Keys: c.keys}
+		cfg := c.keys
 		c.spec.Name = "q"
 		q, faults, err := cfg.buildQueue(m, c.spec)
 		if err != nil {
@@ -139,7 +139,7 @@ func TestVerbatimNames(t *testing.T) {
 	spec := Queue{Name: "q", Annotations: quotaOf(`{"":1,"A":2," ":3,"A|B":4,"\ud800":5,"C":-1}`)}
 	m := testkit.Must(testMap(cfg.namedCards([]Queue{spec})))
 	q, faults, err := cfg.buildQueue(m, spec)
-	if want := []EntryError{{Code: codeEmptyName, Field: QuotaAnnotation}, {Name: "C", Code: codeNegative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
+	if want := []entryError{{Code: codeEmptyName, Field: QuotaAnnotation}, {Name: "C", Code: codeNegative, Field: QuotaAnnotation, Value: "-1"}}; err != nil || !slices.Equal(faults, want) {
 		t.Fatal(faults, err)
 	}
 	l := testkit.Must(newBuilt(cfg, m, nil, []builtQueue{q}))
@@ -278,7 +278,7 @@ func TestFaultsWithoutHistory(t *testing.T) {
 // no limit or a fault.
 func TestEdgesOfAmounts(t *testing.T) {
 	const most = 1<<53 - 1
-	cfg := Config{Outputs: []corev1.ResourceName{"x"}, FailToZero: true, Keys: Keys{Deserved: "d"}}
+	cfg := Config{Outputs: []corev1.ResourceName{"x"}, FailToZero: true, DeservedKey: "d"}
 	for _, c := range []struct {
 		queue  Queue
 		want   int64 // the capability in what the queue is about; -1: a fault

@@ -165,14 +165,9 @@ func (l *Ledger) check() (found []violation) {
 
 // Over lists the limits that are exceeded, by queue. Room is Limit - max(allocated,
 // allocated - elastic + inqueue), see [Usage].
-func (l *Ledger) Over() []Headroom {
+func (l *Ledger) Over() (list []Headroom) {
 	l.rlock()
 	defer l.mu.RUnlock()
-	return l.overages()
-}
-
-// overages is Over for who holds the lock, as Reconcile does: it can't be taken twice.
-func (l *Ledger) overages() (list []Headroom) {
 	for q := range l.byName() {
 		if !q.AnyOver() {
 			continue

@@ -8,7 +8,11 @@ import (
 // Config is how a [Ledger] decides, for its life: to change it make a new ledger and call
 // [Ledger.Reconcile]. The zero value is the default.
 type Config struct {
-	Keys               Keys                      // the annotations
+	QuotaKey           string                    // the annotation of a queue; empty: [QuotaAnnotation]
+	DeservedKey        string                    // of a queue, in the place of QuotaKey for what it deserves; empty: QuotaKey
+	GuaranteeKey       string                    // of a queue, as DeservedKey
+	RequestKey         string                    // of a job or PodGroup; empty: [RequestAnnotation]
+	NameKey            string                    // of a pod; empty: [NameAnnotation]
 	Unnamed            UnnamedPolicy             // card-carrying resources of a pod whose cards are not named
 	AnyMix             bool                      // an item is filled from left to right with whole units of any alternative; else it, and its tasks, are on one card
 	MissingUnlimited   bool                      // a leaf queue that doesn't mention cpu or memory isn't limited in it; else it may use none
@@ -30,14 +34,6 @@ const (
 	UnnamedRefuse UnnamedPolicy = "Refuse" // the request is invalid
 	UnnamedIgnore UnnamedPolicy = "Ignore" // it is not counted
 )
-
-// Keys are the annotations that are read.
-type Keys struct {
-	Quota               string // on a queue; empty: [QuotaAnnotation]
-	Request             string // on a job or PodGroup; empty: [RequestAnnotation]
-	Name                string // on a pod; empty: [NameAnnotation]
-	Deserved, Guarantee string // on a queue, in the place of Quota for these; empty: Quota
-}
 
 // Unlimited is a limit, or the room, where there is none. The others are the annotations
 // of Volcano's capacity-card plugin.

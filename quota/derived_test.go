@@ -189,7 +189,7 @@ func TestShare(t *testing.T) {
 		{"", `{}`, "cpu:2 mem:2", 0},
 		{"cpu=2", `{}`, "cpu:5", 2.5},
 	} {
-		w := described(t, Config{Keys: Keys{Deserved: "deserved", Guarantee: "guarantee"}}, Queue{
+		w := described(t, Config{DeservedKey: "deserved", GuaranteeKey: "guarantee"}, Queue{
 			Name: "q", Capability: list("cpu=100 memory=200Gi"), Deserved: list(c.deserved),
 			Annotations: map[string]string{QuotaAnnotation: `{"A":10,"H":10,"V100":10}`, "deserved": c.cards},
 		})

@@ -49,8 +49,8 @@
 //   - Each change has a number, Seq. A method returns that of its change or, if nothing
 //     changed, of the state.
 //   - An error changes nothing and names what it is about. A bad name that a caller gives is
-//     an [ErrBadName]. What is wrong in an object, such as a pod, is no error: it comes as an
-//     [EntryError], or the request is refused.
+//     an [ErrBadName]. What is wrong in an object, such as a pod, is no error: it comes as a
+//     *field.Error, or the request is refused.
 //   - What a method returns belongs to the caller, and has a form in JSON. A sequence shows
 //     one state, and holds no lock.
 package quota

@@ -90,9 +90,9 @@ func ExampleLedger_ResolveTask() {
 	}
 	// Output:
 	// "A100": [{[A100] 2000 1000}] [] ""
-	// "H100|B200|A100": [{[H100 A100] 2000 1000}] [quota: volcano.sh/card.name: card "B200": no node has or had this card, and nobody declared it: known are A100, H100] ""
+	// "H100|B200|A100": [{[H100 A100] 2000 1000}] [annotations[volcano.sh/card.name][B200]: Invalid value: no node has or had this card, and nobody declared it: known are A100, H100] ""
 	// "": [{[A100 H100] 2000 1000}] [] ""
-	// "B200": [] [quota: volcano.sh/card.name: card "B200": no node has or had this card, and nobody declared it: known are A100, H100] "volcano.sh/card.name: no card of \"B200\" is known: known are A100, H100"
+	// "B200": [] [annotations[volcano.sh/card.name][B200]: Invalid value: no node has or had this card, and nobody declared it: known are A100, H100] "volcano.sh/card.name: no card of \"B200\" is known: known are A100, H100"
 }
 
 // What a job needs: its annotation says so until it has pods with cards.
@@ -425,7 +425,7 @@ func ExampleLedger_Reconcile() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println("unseen", ids(r.Unseen), "released", ids(r.Released), "imported", ids(r.Imported), "over by", over(r.Over))
+		fmt.Println("unseen", ids(r.Unseen), "released", ids(r.Released), "imported", ids(r.Imported), "over by", over(l.Over()))
 	}
 	// Output:
 	// train accepted

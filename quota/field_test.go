@@ -88,7 +88,7 @@ func TestOddQuantities(t *testing.T) {
 			dim, _ = outputIndex(m, corev1.ResourceName(c.name))
 		}
 		note := ""
-		if len(notes) > 0 && notes[0].IsNote() {
+		if len(notes) > 0 && notes[0].isNote() {
 			note = notes[0].Error()
 		}
 		if queue.Capability[dim] != c.want || note != c.note || len(notes) > 1 {
@@ -142,9 +142,9 @@ func TestUnnamedMinResources(t *testing.T) {
 		{"a pod", Job{Tasks: []Task{{ID: "t", Pod: podOf("A100", "gpu:1")}}}, ""},
 	} {
 		c.job.ID, c.job.Queue, c.job.MinResources = "j", "q", resourceList("gpu:1000")
-		_, notes, err := w.ResolveJob(c.job)
+		_, notes, err := w.resolveJob(c.job)
 		got := ""
-		if len(notes) > 0 && notes[0].IsNote() {
+		if len(notes) > 0 && notes[0].isNote() {
 			got = notes[0].Error()
 		}
 		if err != nil || got != c.want || len(notes) > 1 {

@@ -193,7 +193,7 @@ func Example_parts() {
 	// p-1 400 milli-cards: true
 	// p-2 750 milli-cards: false
 	// queue "team-a": insufficient quota of card NVIDIA-A100-SXM4-40GB: requested 0.75 cards, room for 0.6 cards of 1 card, the total would be 1.15 cards
-	// without Cards: [quota: resource "koordinator.sh/gpu-memory": the amount is 30Gi, a part of a device, and counts on no card: the task's Cards can say on which] <nil>
+	// without Cards: [requests[koordinator.sh/gpu-memory]: Invalid value: the amount is 30Gi, a part of a device, and counts on no card: the task's Cards can say on which] <nil>
 }
 
 // A gang whose nodes are chosen before it is charged.

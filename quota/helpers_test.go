@@ -157,7 +157,7 @@ func (l *Ledger) setBuilt(queues []builtQueue, m *vectormap.ResourceVectorMap) (
 }
 
 // buildQueue builds one queue by the dimensions of a map.
-func (c *Config) buildQueue(m *vectormap.ResourceVectorMap, q Queue) (builtQueue, []EntryError, error) {
+func (c *Config) buildQueue(m *vectormap.ResourceVectorMap, q Queue) (builtQueue, []entryError, error) {
 	parent := q.Parent
 	q.Parent = "" // which isn't among them
 	_, built, notes, f := c.build(m, []Queue{q})
@@ -169,7 +169,7 @@ func (c *Config) buildQueue(m *vectormap.ResourceVectorMap, q Queue) (builtQueue
 func (c *Config) validateBuilt(queues []builtQueue, m *vectormap.ResourceVectorMap, catalog *device.Catalog) (errs, warnings field.ErrorList) {
 	var f faults
 	f.tree(queues)
-	return f.list, c.warnings(m, queues, make([][]EntryError, len(queues)), catalog)
+	return f.list, c.warnings(m, queues, make([][]entryError, len(queues)), catalog)
 }
 
 // namedCards returns the cards that queues name.
@@ -185,7 +185,7 @@ func (c *Config) namedCards(queues []Queue) []string {
 }
 
 // resolved returns what was resolved, or a queue that was built, without its notes.
-func resolved[T any](v T, _ []EntryError, err error) T { return testkit.Must(v, err) }
+func resolved[T, N any](v T, _ N, err error) T { return testkit.Must(v, err) }
 
 // world is a ledger with short names.
 type world struct {

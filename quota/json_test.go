@@ -59,8 +59,6 @@ func TestJSON(t *testing.T) {
 	write("Answer that there is no room", question(resolve("more", "vision", `{"A100|H100": 3, "H100": 1}`, "cpu:1")))
 	write("Answer that there is no cpu", reserve(resolve("more", "vision", `{"A100": 1}`, "cpu:4500m")))
 	write("Answer that there is no queue", reserve(resolve("more", "nobody", `{"A100": 1}`, "")))
-	_, faults, _ := l.ResolveJob(Job{ID: "bad", Queue: "vision", Annotations: map[string]string{RequestAnnotation: `{"A100": -1}`}})
-	write("EntryError", faults)
 	write("Fits", testkit.Must(l.JobCopies(resolve("copy", "vision", `{"A100": 1}`, ""))))
 	testkit.Must(l.Declare([]device.Card{{Name: "A100"}}))
 	write("Answer to Commit", testkit.Must(l.Commit(resolved(l.ResolveTask(Task{ID: "train-0", Job: "train", Queue: "vision", Cards: []Item{{Alternatives: []string{"A100"}, Milli: 1000}}, Request: resourceList("cpu:2")})))))

@@ -29,19 +29,19 @@ func (m *model) reconcile() (got, want modelResult) {
 		rep.Failed[i].Detail = ""
 	}
 	wantRep := m.g.reconcile(goldView{view.Partial, jobs, deleted})
-	wantRep.Over = m.g.over()
+	over := m.l.Over()
 	// A min that was too large to be counted may fit once mins behind it have shrunk.
 	if uncounted := slices.ContainsFunc(rep.Failed, func(f Ref) bool { return f.Task == "" }); !uncounted {
 		if again, err := m.l.Reconcile(view); err != nil || again.Changed || again.Seq != rep.Seq {
 			m.fatal("the same view again: %+v, %v", again, err)
 		}
 	}
-	return modelResult{text: modelReport(&rep), err: err}, modelResult{text: modelReport(&wantRep), changed: wantRep.Changed}
+	return modelResult{text: modelReport(&rep, over), err: err}, modelResult{text: modelReport(&wantRep, m.g.over()), changed: wantRep.Changed}
 }
 
-func modelReport(r *Report) string {
+func modelReport(r *Report, over []Headroom) string {
 	return fmt.Sprint(r.Seq, r.Changed, "\nimported ", r.Imported, "\ncorrected ", r.Corrected, "\nrolled back ", r.RolledBack,
-		"\nreleased ", r.Released, "\nunseen ", r.Unseen, "\nmismatched ", r.Mismatched, "\nfailed ", r.Failed, "\nover ", r.Over)
+		"\nreleased ", r.Released, "\nunseen ", r.Unseen, "\nmismatched ", r.Mismatched, "\nfailed ", r.Failed, "\nover ", over)
 }
 
 // view makes a view, as the ledger takes it and as the golden one does.

@@ -1,23 +1,6 @@
 package quota
 
-import (
-	"slices"
-	"strings"
-	"testing"
-)
-
-func TestReasonEvents(t *testing.T) {
-	var events []string
-	for _, row := range reasons {
-		if row.reason.Event() && !slices.Contains(events, string(row.reason)) {
-			events = append(events, string(row.reason))
-		}
-	}
-	want := "GetTaskRequestResourceFailed EmptyQueueCapability InsufficientCPUQuota InsufficientMemoryQuota InsufficientScalarQuota"
-	if got := strings.Join(events, " "); got != want {
-		t.Errorf("events %s", got)
-	}
-}
+import "testing"
 
 func TestMessage(t *testing.T) {
 	for _, c := range []struct {

@@ -461,7 +461,7 @@ func TestAnotherTransformation(t *testing.T) {
 	}}
 	report := testkit.Must(next.Reconcile(view))
 	next.want(next.usage("q"), "7/28/0")
-	next.want(fmt.Sprint(report.Over), "[{0 kueue.x-k8s.io/credits OverCapacity -23 q 12}]")
+	next.want(fmt.Sprint(next.Over()), "[{0 kueue.x-k8s.io/credits OverCapacity -23 q 12}]")
 	next.want(next.commit("x", "x", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, 23 over the limit of 12, the total would be 42; part of the limit is held for other jobs, or for other items of this one`)
 	next.want(next.commit("waits-0", "waits", "q", "a100:1"), `queue "q": insufficient quota of kueue.x-k8s.io/credits: requested 7, room for 5 of 12, the total would be 14`)
 	next.Release("runs-0")

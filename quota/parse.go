@@ -14,20 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// EntryError says what is wrong with an entry of an annotation or a list, or, as a note,
+// entryError says what is wrong with an entry of an annotation or a list, or, as a note,
 // what was read otherwise than written.
-type EntryError struct {
-	Name  string `json:"name,omitempty"`  // of the entry, trimmed; empty: the whole text
-	Code  string `json:"code"`            // such as Duplicate or UnknownCard
-	Field string `json:"field,omitempty"` // where it stands: the key of an annotation; empty: a list of the caller
-	Value string `json:"value,omitempty"` // what is written there, or cut
+type entryError struct {
+	Name  string // of the entry, trimmed; empty: the whole text
+	Code  string // such as Duplicate or UnknownCard
+	Field string // where it stands: the key of an annotation; empty: a list of the caller
+	Value string // what is written there, or cut
 }
 
 // Error names the place, the entry, the value and what would be right.
-func (e EntryError) Error() string { return "quota: " + e.text() }
+func (e entryError) Error() string { return "quota: " + e.text() }
 
 // text is Error without the package.
-func (e EntryError) text() string {
+func (e entryError) text() string {
 	text := e.detail()
 	if e.Name != "" {
 		what := cmp.Or(entryCodes[e.Code].what, "entry")
@@ -43,7 +43,7 @@ func (e EntryError) text() string {
 }
 
 // detail is what is wrong, without the name.
-func (e EntryError) detail() string {
+func (e entryError) detail() string {
 	if e.Code == codeNoResourceForCard && e.Value == "" {
 		return "no resource carries this card: a pod gets it by a claim, and the task's Cards list it"
 	}
@@ -51,8 +51,8 @@ func (e EntryError) detail() string {
 	return strings.NewReplacer("%s", oneLine(e.Value), "%q", strconv.Quote(e.Value)).Replace(text)
 }
 
-// IsNote reports whether nothing is refused because of the entry.
-func (e EntryError) IsNote() bool { return entryCodes[e.Code].note }
+// isNote reports whether nothing is refused because of the entry.
+func (e entryError) isNote() bool { return entryCodes[e.Code].note }
 
 const (
 	codeSyntax               = "Syntax"
@@ -129,24 +129,24 @@ const (
 // returns the good entries in order of occurrence, with failToZero by name, and what is
 // wrong with the others. Blank text and null have no entries. Whoever writes more cards than
 // can be counted means that there is no limit: such an entry is Unlimited, with a note.
-func parseQuota(text string, failToZero bool) ([]Item, []EntryError) {
+func parseQuota(text string, failToZero bool) ([]Item, []entryError) {
 	return parseCounts(text, failToZero, true, quotaName)
 }
 
 // quotaName reads the name of an entry of a quota.
-func quotaName(name string) ([]string, []EntryError) {
+func quotaName(name string) ([]string, []entryError) {
 	trimmed := strings.TrimSpace(name)
 	switch {
 	case trimmed == "":
-		return nil, []EntryError{{Code: codeEmptyName, Value: brief(name)}}
+		return nil, []entryError{{Code: codeEmptyName, Value: brief(name)}}
 	case strings.Contains(trimmed, "|"):
-		return nil, []EntryError{{Name: trimmed, Code: codeAlternativesInQuota}}
+		return nil, []entryError{{Name: trimmed, Code: codeAlternativesInQuota}}
 	}
 	return []string{trimmed}, nil
 }
 
 // parseCards is parseQuota for cards that are no text.
-func parseCards(cards map[string]int64) ([]Item, []EntryError) {
+func parseCards(cards map[string]int64) ([]Item, []entryError) {
 	return readCounts(func(yield func(string, json.RawMessage) bool) {
 		for _, name := range sorted(cards) {
 			// A bad name is a fault already, and can't be that of a dimension.
@@ -160,7 +160,7 @@ func parseCards(cards map[string]int64) ([]Item, []EntryError) {
 // parseRequest reads the request annotation of a job, a JSON object of card or
 // alternatives to count, as parseQuota does. An error that is no note makes the whole
 // request invalid.
-func parseRequest(text string, failToZero bool) ([]Item, []EntryError) {
+func parseRequest(text string, failToZero bool) ([]Item, []entryError) {
 	return parseCounts(text, failToZero, false, parseAlternatives)
 }
 
@@ -168,16 +168,16 @@ func parseRequest(text string, failToZero bool) ([]Item, []EntryError) {
 // names. Empty and repeated names are skipped with a note. No name at all, or more than 64,
 // is an error, and no names are returned. For example A|A| B gives A, B and a note, and a
 // text of bars alone an error.
-func parseAlternatives(text string) (names []string, notes []EntryError) {
+func parseAlternatives(text string) (names []string, notes []entryError) {
 	for part := range strings.SplitSeq(text, "|") {
 		name := strings.TrimSpace(part)
 		switch {
 		case name == "":
-			notes = append(notes, EntryError{Code: codeEmptyAlternative, Value: brief(text)})
+			notes = append(notes, entryError{Code: codeEmptyAlternative, Value: brief(text)})
 		case slices.Contains(names, name):
-			notes = append(notes, EntryError{Name: name, Code: codeDuplicateAlternative, Value: brief(text)})
+			notes = append(notes, entryError{Name: name, Code: codeDuplicateAlternative, Value: brief(text)})
 		case len(names) == maxAlternatives:
-			return nil, []EntryError{{
+			return nil, []entryError{{
 				Name: brief(strings.TrimSpace(text)), Code: codeTooManyAlternatives, Value: strconv.Itoa(strings.Count(text, "|") + 1),
 			}}
 		default:
@@ -189,7 +189,7 @@ func parseAlternatives(text string) (names []string, notes []EntryError) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, []EntryError{{Code: codeEmptyName, Value: brief(text)}}
+		return nil, []entryError{{Code: codeEmptyName, Value: brief(text)}}
 	}
 	return names, notes
 }
@@ -199,18 +199,18 @@ func parseAlternatives(text string) (names []string, notes []EntryError) {
 //
 // A strict reader keeps the good entries: of {"A":2, "B":2.5, "C":"3"} it takes two cards
 // A, and says of B and C why not. So one typing error in a quota takes no other card away.
-func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]string, []EntryError)) ([]Item, []EntryError) {
+func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]string, []entryError)) ([]Item, []entryError) {
 	trimmed := strings.TrimSpace(text)
 	// Nothing is said, which is no fault: the default of what is missing holds.
 	if trimmed == "" || trimmed == "null" {
 		return nil, nil
 	}
 	if fault := jsonFault([]byte(trimmed), strings.Index(text, trimmed)); fault != "" {
-		return nil, []EntryError{{Code: codeSyntax, Value: fault}}
+		return nil, []entryError{{Code: codeSyntax, Value: fault}}
 	}
 	switch {
 	case trimmed[0] != '{':
-		return nil, []EntryError{{Code: codeNotObject, Value: brief(trimmed)}}
+		return nil, []entryError{{Code: codeNotObject, Value: brief(trimmed)}}
 	// The rule of upstream's plugin, for hosts that must decide as it does.
 	case failToZero:
 		return decodeCounts(trimmed, isQuota)
@@ -237,17 +237,17 @@ func jsonFault(text []byte, after int) string {
 // decodeCounts takes what Go decodes into a map[string]int, or nothing: names as they
 // stand, the last of several. One bad entry drops all, as upstream. A fault names one of
 // them. Of {"A":1, "A":2} it takes two cards A, and of {"A":2, "B":2.5} nothing.
-func decodeCounts(text string, isQuota bool) (entries []Item, notes []EntryError) {
+func decodeCounts(text string, isQuota bool) (entries []Item, notes []entryError) {
 	// A map, as upstream has one: of a name that is there twice the last one counts.
 	counts := map[string]int64{}
 	for name, value := range members(text) {
 		var count int64
 		if err := json.Unmarshal(value, &count); err != nil {
-			fault := EntryError{Code: codeWrongType, Value: fmt.Sprintf("%s for %q", brief(string(value)), brief(name))}
+			fault := entryError{Code: codeWrongType, Value: fmt.Sprintf("%s for %q", brief(string(value)), brief(name))}
 			if isNumber(value) {
 				fault.Code = codeNotInteger
 			}
-			return nil, []EntryError{fault}
+			return nil, []entryError{fault}
 		}
 		counts[name] = count
 	}
@@ -258,7 +258,7 @@ func decodeCounts(text string, isQuota bool) (entries []Item, notes []EntryError
 		// fault.
 		if isQuota && counts[name] > maxCards {
 			it.Milli = Unlimited
-			notes = append(notes, EntryError{Name: name, Code: codeUnlimited, Value: strconv.FormatInt(counts[name], 10)})
+			notes = append(notes, entryError{Name: name, Code: codeUnlimited, Value: strconv.FormatInt(counts[name], 10)})
 		}
 		entries = append(entries, it)
 	}
@@ -305,7 +305,7 @@ func isNumber(value json.RawMessage) bool {
 // readCounts reads the entries of an object, of which only those count whose names are
 // there once: of two amounts the first, the last or the sum could each open more than was
 // meant.
-func readCounts(members iter.Seq2[string, json.RawMessage], isQuota bool, clean func(string) ([]string, []EntryError)) (entries []Item, faults []EntryError) {
+func readCounts(members iter.Seq2[string, json.RawMessage], isQuota bool, clean func(string) ([]string, []entryError)) (entries []Item, faults []entryError) {
 	times, first := map[string]int{}, map[string]string{}
 	for name, value := range members {
 		cards, wrong := clean(name)
@@ -320,7 +320,7 @@ func readCounts(members iter.Seq2[string, json.RawMessage], isQuota bool, clean 
 		case 1:
 			first[key] = written
 		case 2:
-			faults = append(faults, EntryError{Name: key, Code: codeDuplicate, Value: first[key] + " and " + written})
+			faults = append(faults, entryError{Name: key, Code: codeDuplicate, Value: first[key] + " and " + written})
 		}
 		// More cards than can be counted is no limit, as in the lists of a queue. In a
 		// request it is a fault.
@@ -329,14 +329,14 @@ func readCounts(members iter.Seq2[string, json.RawMessage], isQuota bool, clean 
 			count, code = Unlimited, codeUnlimited
 		}
 		if code != "" {
-			faults = append(faults, EntryError{Name: key, Code: code, Value: written})
+			faults = append(faults, entryError{Name: key, Code: code, Value: written})
 		}
 		if code == "" || code == codeUnlimited {
 			entries = append(entries, Item{Alternatives: cards, Milli: milliCards(count)})
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(it Item) bool { return times[strings.Join(it.Alternatives, "|")] > 1 })
-	return entries, slices.DeleteFunc(faults, func(e EntryError) bool { return e.Code == codeUnlimited && times[e.Name] > 1 })
+	return entries, slices.DeleteFunc(faults, func(e entryError) bool { return e.Code == codeUnlimited && times[e.Name] > 1 })
 }
 
 // parseCount reads a JSON value that must be an integer literal, and says what is wrong

@@ -7,7 +7,7 @@ import (
 )
 
 // entries prints the result of a parser as "A 2, B 3 [C WrongType]".
-func entries(counts []Item, faults []EntryError) string {
+func entries(counts []Item, faults []entryError) string {
 	var parts []string
 	for _, c := range counts {
 		name := strings.Join(c.Alternatives, "|")
@@ -109,7 +109,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, parse := range []func(string, bool) ([]Item, []EntryError){parseQuota, parseRequest} {
+		for _, parse := range []func(string, bool) ([]Item, []entryError){parseQuota, parseRequest} {
 			counts, faults := parse(text, false)
 			seen := map[string]bool{}
 			for _, c := range counts {

@@ -3,7 +3,7 @@ package quota
 import corev1 "k8s.io/api/core/v1"
 
 // Queue is a queue and its quota, as its object or a configuration describes it. The quota
-// annotation counts as Guarantee and Deserved, too, unless [Keys] has others for these. An
+// annotation counts as Guarantee and Deserved, too, unless [Config] has others for these. An
 // entry that can't be read denies its card. A 0 is a limit. What isn't there a parent
 // doesn't limit, and a leaf may use none of it, but outputs, and cpu and memory with
 // MissingUnlimited. An amount from 2^53 on is no limit.

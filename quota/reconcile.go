@@ -44,12 +44,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	if r.rep.Changed && l.cfg.OnEvent != nil {
 		r.events = append(r.events, Event{Seq: r.seq, Kind: EventReconciled})
 	}
-	// Under the lock still, so that the report is of the state that this change made.
-	r.rep.Seq, r.rep.Over = l.seq, l.overages()
-	if r.rep.Changed {
-		r.rep.Seq++
-	}
-	l.unlock(r.rep.Changed, r.events)
+	r.rep.Seq = l.unlock(r.rep.Changed, r.events)
 	r.rep.sort()
 	return r.rep, nil
 }

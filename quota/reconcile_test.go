@@ -130,7 +130,7 @@ func (w *world) reconcile(lines ...string) string {
 	for _, f := range rep.Failed {
 		parts = append(parts, fmt.Sprintf("failed %s/%s %v", f.Job, f.Task, f.Reason))
 	}
-	for _, o := range rep.Over {
+	for _, o := range w.Over() {
 		parts = append(parts, fmt.Sprintf("over %s %s %d", o.Level, o.Resource, -o.Room))
 	}
 	if !rep.Changed {

@@ -12,6 +12,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // ResolveTask works out what a task is charged. The pod's annotation lists acceptable
@@ -22,8 +23,14 @@ import (
 // by Koordinator's names count only by task.Cards; without these they are a note or, with
 // [UnnamedRefuse], a fault. On a node a task is charged on the first alternative there. A
 // fault in a pod makes a request that is refused; Invalid says why. The second result has
-// notes on what counts otherwise than written. An error is a bad id or an amount of Cards.
-func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
+// what is wrong with entries, or counts otherwise than written; Origin is a code. An error is
+// a bad id or an amount of Cards.
+func (l *Ledger) ResolveTask(task Task) (*TaskRequest, field.ErrorList, error) {
+	t, notes, err := l.resolveTask(task)
+	return t, listed(notes), err
+}
+
+func (l *Ledger) resolveTask(task Task) (*TaskRequest, []entryError, error) {
 	r := l.resolver()
 	if err := checkTaskIDs(&task); err != nil {
 		return nil, nil, err
@@ -54,7 +61,12 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, []EntryError, error) {
 // Gated tasks are subtracted. Faults in objects, and more than 64 items, make a request
 // that is refused, as in ResolveTask. An error is an amount or an item of job.Min that
 // nothing can have.
-func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
+func (l *Ledger) ResolveJob(job Job) (*JobRequest, field.ErrorList, error) {
+	r, notes, err := l.resolveJob(job)
+	return r, listed(notes), err
+}
+
+func (l *Ledger) resolveJob(job Job) (*JobRequest, []entryError, error) {
 	if err := checkJobIDs(&job); err != nil {
 		return nil, nil, err
 	}
@@ -71,6 +83,28 @@ func (l *Ledger) ResolveJob(job Job) (*JobRequest, []EntryError, error) {
 	defer l.mu.RUnlock()
 	l.queueOf(&r.queueAt, r.queue)
 	return r, b.notes, nil
+}
+
+// listed returns entries as faults, each at its place.
+func listed(entries []entryError) (list field.ErrorList) {
+	for _, e := range entries {
+		var path *field.Path
+		switch {
+		case e.Field == "cards" || e.Field == "minResources":
+			path = field.NewPath(e.Field)
+		case e.Field != "":
+			path = field.NewPath("annotations").Key(brief(oneLine(e.Field)))
+		case entryCodes[e.Code].what == "resource":
+			path = field.NewPath("requests")
+		default:
+			path = field.NewPath("cards")
+		}
+		if e.Name != "" {
+			path = path.Key(brief(oneLine(e.Name)))
+		}
+		list = append(list, field.Invalid(path, field.OmitValueType{}, e.detail()).WithOrigin(e.Code))
+	}
+	return list
 }
 
 // checkTaskIDs looks for bad names in a task.
@@ -100,8 +134,8 @@ type resolver struct {
 	cards []string // by dimension
 	m     *vectormap.ResourceVectorMap
 	outs  *outputs
-	notes []EntryError
-	noted map[EntryError]bool
+	notes []entryError
+	noted map[entryError]bool
 }
 
 func (l *Ledger) resolver() *resolver {
@@ -111,7 +145,7 @@ func (l *Ledger) resolver() *resolver {
 }
 
 // noteIn keeps notes on what stands somewhere, and returns them with that place.
-func (r *resolver) noteIn(where string, notes ...EntryError) []EntryError {
+func (r *resolver) noteIn(where string, notes ...entryError) []entryError {
 	for i := range notes {
 		notes[i].Field = where
 	}
@@ -134,13 +168,13 @@ func (r *resolver) cardsOn(on *book.Set) string {
 }
 
 // note keeps a note, once.
-func (r *resolver) note(notes ...EntryError) {
+func (r *resolver) note(notes ...entryError) {
 	for _, n := range notes {
 		if r.noted[n] {
 			continue
 		}
 		if r.noted == nil {
-			r.noted = map[EntryError]bool{}
+			r.noted = map[entryError]bool{}
 		}
 		r.noted[n] = true
 		r.notes = append(r.notes, n)
@@ -179,7 +213,7 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 			return err
 		}
 	} else if t.invalid == "" {
-		drafts = r.carried(t, p, p.annotation(r.l.cfg.Keys), r.l.cfg.Unnamed)
+		drafts = r.carried(t, p, p.annotation(&r.l.cfg), r.l.cfg.Unnamed)
 		r.parts(t, p)
 	}
 	r.finish(t, task, p, drafts)
@@ -293,7 +327,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 		// Nobody else can use the rest of a card.
 		whole := q.Value() // rounded up
 		if q.CmpInt64(whole) != 0 {
-			r.note(EntryError{Name: string(name), Code: codeRoundedUp, Value: quantity.Text(q)})
+			r.note(entryError{Name: string(name), Code: codeRoundedUp, Value: quantity.Text(q)})
 		}
 		p.cards = append(p.cards, podCards{name, whole})
 	}
@@ -308,11 +342,11 @@ func tooMany(q *resource.Quantity) bool {
 }
 
 // annotation returns what the pod says of its cards; empty: nothing.
-func (p *podParts) annotation(keys Keys) string {
+func (p *podParts) annotation(cfg *Config) string {
 	if p.pod == nil {
 		return ""
 	}
-	return strings.TrimSpace(p.pod.Annotations[cmp.Or(keys.Name, NameAnnotation)])
+	return strings.TrimSpace(p.pod.Annotations[cmp.Or(cfg.NameKey, NameAnnotation)])
 }
 
 // plainAmounts returns the cpu and memory of a list of requests, or what is wrong
@@ -398,7 +432,7 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 		}
 		// The annotation says nothing of this resource, yet the pod gets its cards.
 		d := r.anyOf(a)
-		switch key := cmp.Or(r.l.cfg.Keys.Name, NameAnnotation); {
+		switch key := cmp.Or(r.l.cfg.NameKey, NameAnnotation); {
 		case len(d.left) == 0:
 			t.fail("the pod requests %d of %s, whose cards have names that %s can't have: %s", a.count, a.resource, key, some(r.found.carried[a.resource]))
 		case unnamed == UnnamedRefuse:
@@ -428,13 +462,13 @@ func (r *resolver) parts(t *TaskRequest, p podParts) {
 		if r.l.cfg.Unnamed == UnnamedRefuse {
 			t.fail("the pod requests %s of %s, a part of a device, and the task's Cards don't say of which card", brief(quantity.Text(q)), name)
 		}
-		r.note(EntryError{Name: string(name), Code: codePartOfDevice, Value: brief(quantity.Text(q))})
+		r.note(entryError{Name: string(name), Code: codePartOfDevice, Value: brief(quantity.Text(q))})
 	}
 }
 
 // named makes an item of the annotation's cards.
 func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d draft) {
-	key := cmp.Or(r.l.cfg.Keys.Name, NameAnnotation)
+	key := cmp.Or(r.l.cfg.NameKey, NameAnnotation)
 	// What a tenant writes is no error: a fault makes the request invalid.
 	names, notes := parseAlternatives(text)
 	notes = r.noteIn(key, notes...)
@@ -443,7 +477,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		return d
 	}
 	d.names = names
-	var dropped []EntryError
+	var dropped []entryError
 	for i, name := range names {
 		resources, known := r.found.known[name]
 		a, ok := choose(resources, amounts, d.resource)
@@ -451,10 +485,10 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		case !known:
 			dropped = append(dropped, unknown(key, name, some(r.found.names)))
 		case !ok:
-			dropped = append(dropped, EntryError{Name: name, Code: codeNoResourceForCard, Field: key, Value: joined(resources)})
+			dropped = append(dropped, entryError{Name: name, Code: codeNoResourceForCard, Field: key, Value: joined(resources)})
 		// A pod gets every resource that it asks for, so alternatives must be of one.
 		case d.left != nil && a.resource != d.resource:
-			dropped = append(dropped, EntryError{Name: name, Code: codeDifferentResource, Field: key, Value: string(a.resource)})
+			dropped = append(dropped, entryError{Name: name, Code: codeDifferentResource, Field: key, Value: string(a.resource)})
 		default:
 			// The first card that counts decides on the resource, and so on the amount.
 			d.resource, d.milli = a.resource, 1000*a.count
@@ -465,7 +499,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 	r.note(dropped...)
 	if d.left == nil {
 		// What is known may be carried by a resource that the pod could request.
-		if at := slices.IndexFunc(dropped, func(e EntryError) bool { return e.Code != codeUnknownCard }); at >= 0 {
+		if at := slices.IndexFunc(dropped, func(e entryError) bool { return e.Code != codeUnknownCard }); at >= 0 {
 			t.fail("%s", dropped[at].text())
 		}
 		t.fail("%s", noneKnown(key, names, some(r.found.names)))
@@ -483,8 +517,8 @@ func joined(resources []corev1.ResourceName) string {
 }
 
 // unknown is the note on a card that isn't among the known ones.
-func unknown(where, name, known string) EntryError {
-	return EntryError{Name: brief(name), Code: codeUnknownCard, Field: where, Value: known}
+func unknown(where, name, known string) entryError {
+	return entryError{Name: brief(name), Code: codeUnknownCard, Field: where, Value: known}
 }
 
 // noneKnown says that no card of a list is among the known ones.
@@ -544,7 +578,7 @@ func (r *resolver) separate(t *TaskRequest, drafts []draft) {
 			d.left = slices.DeleteFunc(d.left, func(k int) bool {
 				by, isTaken := taken[d.names[k]]
 				if isTaken && by != i {
-					r.note(EntryError{Name: d.names[k], Code: codeSharedCard, Value: brief(keys[by])})
+					r.note(entryError{Name: d.names[k], Code: codeSharedCard, Value: brief(keys[by])})
 					return true
 				}
 				taken[d.names[k]] = i

@@ -162,18 +162,18 @@ func resolveHostile(t *testing.T, seed uint64, options uint8, cards, request, qu
 		MinResources: hostilePod(rng, "", quantity).Spec.Overhead,
 	}
 	for i := range rng.IntN(6) {
-		task := Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: hostilePod(rng, cards, quantity), Phase: allTaskPhases[rng.IntN(10)], Gated: rng.IntN(5) == 0}
+		task := Task{ID: fmt.Sprint(i), Job: "j", Queue: "q", Pod: hostilePod(rng, cards, quantity), Phase: allTaskPhases[rng.IntN(10)]}
 		if rng.IntN(5) == 0 {
 			task.Cards = []Item{{[]string{cards}, 1000, 0}, {[]string{"A100", "H100"}, 2000, 0}, {[]string{"A100"}, 500 * rng.Int64N(5), 0}}
 		}
 		job.Tasks = append(job.Tasks, task)
 	}
-	r, notes, err := w.ResolveJob(job)
+	r, notes, err := w.resolveJob(job)
 	if err != nil {
 		t.Fatalf("no error comes of objects: %v", err)
 	}
 	testkit.Check(sound(r.Need(), r.Invalid(), false))
-	again, notes2, _ := w.ResolveJob(job)
+	again, notes2, _ := w.resolveJob(job)
 	if !reflect.DeepEqual(r.min.Items, again.min.Items) || !reflect.DeepEqual(notes, notes2) || r.invalid != again.invalid {
 		t.Fatalf("%v, then %v", r, again)
 	}

@@ -75,7 +75,7 @@ func (n Min) text() string {
 }
 
 // codes writes notes as "Ghost UnknownCard, EmptyAlternative".
-func codes(notes []EntryError) string {
+func codes(notes []entryError) string {
 	var parts []string
 	for _, n := range notes {
 		parts = append(parts, strings.TrimSpace(n.Name+" "+n.Code))
@@ -87,7 +87,7 @@ func codes(notes []EntryError) string {
 func (w *world) sayTask(task Task) (need, notes string) {
 	w.Helper()
 	task.ID, task.Job, task.Queue = "t", "j", "q"
-	r, list, err := w.ResolveTask(task)
+	r, list, err := w.resolveTask(task)
 	switch {
 	case err != nil:
 		return err.Error(), ""
@@ -457,7 +457,7 @@ func TestResolveErrors(t *testing.T) {
 		{"negative unit", Job{Min: items("A100", 1000, -1000)}, ErrBadAmount},
 		{"no multiple of its unit", Job{Min: items("A100", 3000, 2000)}, ErrBadAmount},
 		{"no whole cards", Job{Min: items("A100|H100", 1500, 0), AnyMix: &any}, ErrBadAmount},
-		{"no name", Job{Min: items(" ", 1000, 0)}, EntryError{Code: codeEmptyName, Field: `job "j": min`, Value: " "}},
+		{"no name", Job{Min: items(" ", 1000, 0)}, entryError{Code: codeEmptyName, Field: `job "j": min`, Value: " "}},
 		{"a sum of items", Job{Min: &Min{Items: []Item{{[]string{"A100"}, 1 << 52, 1}, {[]string{"A100"}, 1 << 52, 1}}}}, ErrBadAmount},
 		{"a task's cards", Job{Tasks: []Task{{Cards: []Item{{Alternatives: []string{"A100"}, Milli: -1000}}}}}, ErrBadAmount},
 	} {
@@ -472,7 +472,7 @@ func TestResolveErrors(t *testing.T) {
 func (w *world) sayJob(job Job) (need, notes string) {
 	w.Helper()
 	job.ID, job.Queue = "j", "q"
-	r, list, err := w.ResolveJob(job)
+	r, list, err := w.resolveJob(job)
 	switch {
 	case err != nil:
 		return err.Error(), ""
@@ -503,9 +503,7 @@ func TestResolveJob(t *testing.T) {
 	}
 	gated := func(tasks []Task) []Task {
 		for i := range tasks {
-			if tasks[i].Gated = i%2 == 0; !tasks[i].Gated {
-				tasks[i].Pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
-			}
+			tasks[i].Pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
 		}
 		return tasks
 	}
@@ -555,7 +553,7 @@ func TestResolveJob(t *testing.T) {
 		{"zero", Config{}, Job{Annotations: asks(`{"A100":0}`)}, "0/0", ""},
 		{"notes", Config{}, Job{Annotations: asks(`{"A100||A100|Ghost":2,"A100":1}`)}, "0/0 A100:3000", "EmptyAlternative, A100 DuplicateAlternative, Ghost UnknownCard"},
 		{"unknown cards", Config{}, Job{Annotations: asks(`{"A100":2,"Ghost":1}`)}, `invalid: volcano.sh/card.request: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
-		{"another key", Config{Keys: Keys{Request: "x"}}, Job{Annotations: map[string]string{"x": `{"A100":1}`, RequestAnnotation: `{"A100":2}`}}, "0/0 A100:1000", ""},
+		{"another key", Config{RequestKey: "x"}, Job{Annotations: map[string]string{"x": `{"A100":1}`, RequestAnnotation: `{"A100":2}`}}, "0/0 A100:1000", ""},
 
 		{"minResources", Config{}, Job{Annotations: asks(`{"A100":2}`), MinResources: resourceList("cpu:4 mem:4 gpu:7")}, "4000/4 A100:2000", ""},
 		{"negative ones", Config{}, Job{MinResources: resourceList("cpu:-4")}, "invalid: minResources: cpu is -4: want 0 to less than 2^53 milli-cores", ""},
@@ -725,12 +723,12 @@ func TestPartsOfDevices(t *testing.T) {
 		{UnnamedRefuse, []Item{{Alternatives: []string{"A"}, Milli: 500}}, 0, ""},
 	} {
 		w := newWorld(t, Config{Unnamed: c.policy}, "q", "A:1")
-		task, notes, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod, Cards: c.cards})
+		task, notes, err := w.resolveTask(Task{ID: "t", Job: "j", Queue: "q", Pod: pod, Cards: c.cards})
 		if err != nil || len(notes) != c.notes || task.Invalid() != c.invalid || len(task.Need().Items) != len(c.cards) {
 			t.Errorf("%q: %v, %q, %v, %v", c.policy, notes, task.Invalid(), task.Need(), err)
 		}
 		for _, note := range notes {
-			if !note.IsNote() {
+			if !note.isNote() {
 				t.Errorf("%v is no note", note)
 			}
 		}

@@ -163,12 +163,12 @@ func (b *jobBuilder) annotation() {
 	if b.hasCards {
 		return
 	}
-	cfg, key := &b.l.cfg, cmp.Or(b.l.cfg.Keys.Request, RequestAnnotation)
+	cfg, key := &b.l.cfg, cmp.Or(b.l.cfg.RequestKey, RequestAnnotation)
 	// A bad entry makes the whole request invalid: without it the job would ask for less
 	// than it uses.
 	counts, notes := parseRequest(b.job.Annotations[key], cfg.FailToZero)
 	for _, n := range b.noteIn(key, notes...) {
-		if !n.IsNote() && !cfg.FailToZero {
+		if !n.isNote() && !cfg.FailToZero {
 			b.req.fail("%s", n.text())
 		}
 	}
@@ -268,7 +268,7 @@ func (b *jobBuilder) minResources() {
 	// Nobody knows which cards these are, and so none is held for them.
 	for _, name := range slices.Sorted(maps.Keys(b.job.MinResources)) {
 		if q := b.job.MinResources[name]; q.Sign() > 0 && len(b.found.carried[name]) > 0 {
-			b.note(EntryError{Name: string(name), Code: codeUnnamedCards, Field: "minResources", Value: quantity.Text(q)})
+			b.note(entryError{Name: string(name), Code: codeUnnamedCards, Field: "minResources", Value: quantity.Text(q)})
 		}
 	}
 }

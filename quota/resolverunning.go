@@ -13,7 +13,7 @@ import (
 //
 // A pod that can't be resolved runs all the same. What can be known of it is charged: what
 // it requests of cpu and memory, and the cards of its node that its resources carry.
-func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
+func (l *Ledger) resolveRunning(task *Task) (*sightTask, []entryError, error) {
 	r := l.resolver()
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue, node: task.node()}
 	if err := r.task(t, task); err != nil {
@@ -40,7 +40,7 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []EntryError, error) {
 			cards[i] = r.carriedOn(task.node(), resource, cards[:i])
 		}
 		if cards[i] >= 0 && (unnamed || alts.Index(cards[i]) < 0) {
-			r.note(EntryError{Name: r.cards[cards[i]], Code: codeCardMismatch, Value: asked(alts, unnamed)})
+			r.note(entryError{Name: r.cards[cards[i]], Code: codeCardMismatch, Value: asked(alts, unnamed)})
 		}
 	}
 	// Not before: the items up to here are those on cards.

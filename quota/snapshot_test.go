@@ -306,7 +306,7 @@ func TestRestoreOlder(t *testing.T) {
 		"v1-same-card.json": {},
 		"v1-any-mix.json": {
 			AnyMix: true, CountReleasing: true, EnforceGuarantee: true, FailToZero: true, UnlimitedCPUMemory: true, Unnamed: UnnamedRefuse,
-			Keys: Keys{Request: "x/request", Deserved: "x/deserved"},
+			RequestKey: "x/request", DeservedKey: "x/deserved",
 		},
 		"v1-outputs.json": {MissingUnlimited: true, Outputs: []corev1.ResourceName{credits, accelerator}, Transformation: compiled(t, poolRules)},
 	}

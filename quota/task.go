@@ -16,7 +16,6 @@ type Task struct {
 	Cards          []Item              // if not nil, the cards whatever the pod says: those of claims, or parts of cards; Unit is 0 or 1000
 	Node           string              // that it is bound to, on whose cards it is charged; empty: the pod's
 	Phase          TaskPhase           // for Reconcile; empty, and if the pod has ended: what the pod says
-	Gated          bool                // it waits outside of scheduling, as with scheduling gates; a job's min is without it
 }
 
 // TaskPhase says where a task stands, by Volcano's names. Others, such as Running and
@@ -69,7 +68,7 @@ func (t *Task) ended() bool {
 
 // gated reports whether the task waits outside of scheduling. Its pod is there, and yet
 // nothing should be held for it.
-func (t *Task) gated() bool { return t.Gated || t.Pod != nil && len(t.Pod.Spec.SchedulingGates) > 0 }
+func (t *Task) gated() bool { return t.Pod != nil && len(t.Pod.Spec.SchedulingGates) > 0 }
 
 // node returns the node that the task is bound to, empty if none. A scheduler knows it
 // before the pod has it, so what the caller says comes first.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // TestUpstreamDifferences has the smallest case of each difference from Volcano's
@@ -114,7 +115,9 @@ func (w *world) upstream(step string) string {
 	case "job":
 		job := viewOf(rest).Jobs[0]
 		for i := range job.Tasks {
-			job.Tasks[i].Gated = job.Tasks[i].ID == "gated"
+			if job.Tasks[i].ID == "gated" {
+				job.Tasks[i].Pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
+			}
 		}
 		r, _, err := w.ResolveJob(job)
 		w.Enqueueable(&a, testkit.Must(r, err))

@@ -19,7 +19,7 @@ import (
 // Validate looks at queues. Errors are what SetQueues refuses, warnings what is probably not
 // meant: entries that can't be read or don't count; amounts above the capability, the
 // parent's or the cluster's. Origin is a code, such as deserved-above-capability, or an
-// [EntryError]'s. catalog may be nil.
+// ResolveJob's. catalog may be nil.
 func (c *Config) Validate(queues []Queue, catalog *device.Catalog) (errs, warnings field.ErrorList) {
 	m, err := newMap(c.Outputs)
 	if err != nil {
@@ -31,12 +31,12 @@ func (c *Config) Validate(queues []Queue, catalog *device.Catalog) (errs, warnin
 }
 
 // warnings returns what is legal in queues, and probably not meant.
-func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, notes [][]EntryError, catalog *device.Catalog) field.ErrorList {
+func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, notes [][]entryError, catalog *device.Catalog) field.ErrorList {
 	v := validator{m: m, enforced: c.EnforceGuarantee, at: map[string]int{}, of: map[string]*builtQueue{}, children: map[string][]*builtQueue{}}
 	for i := range built {
 		for _, e := range notes[i] {
 			switch {
-			case e.Field == cardsField && !e.IsNote(): // an error
+			case e.Field == cardsField && !e.isNote(): // an error
 			case e.Code == codeIgnoredResource && catalog != nil && len(catalog.CardsFor(corev1.ResourceName(e.Name))) > 0:
 				// That it limits no cards is said below.
 			default:
@@ -68,7 +68,7 @@ func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, no
 }
 
 // entry warns of an entry, or notes what doesn't count.
-func (v *validator) entry(i int, q *builtQueue, e EntryError) {
+func (v *validator) entry(i int, q *builtQueue, e entryError) {
 	path := pathOf(i)
 	switch e.Field {
 	case "", listCapability, cardsField:

@@ -26,16 +26,15 @@ type View struct {
 // caller gives back, by the Seq of the report of some rounds ago: tasks up to that by
 // [Ledger.Rollback], jobs by [Ledger.Expire].
 type Report struct {
-	Seq        uint64     `json:"seq"`                  // of the ledger now
-	Changed    bool       `json:"changed"`              // anything; else Seq is what it was
-	Imported   []Ref      `json:"imported,omitempty"`   // tasks charged, and jobs whose min was taken over, that the ledger didn't have
-	Corrected  []Ref      `json:"corrected,omitempty"`  // tasks whose charges, and jobs whose queue, min or holds were made to agree
-	RolledBack []Ref      `json:"rolledBack,omitempty"` // tasks that wait again
-	Released   []Ref      `json:"released,omitempty"`   // tasks that have ended, or gone; jobs that have gone or are no longer admitted
-	Mismatched []Ref      `json:"mismatched,omitempty"` // tasks on cards that they didn't ask for
-	Unseen     []Ref      `json:"unseen,omitempty"`     // charges and reservations that the view doesn't show yet
-	Failed     []Ref      `json:"failed,omitempty"`     // what couldn't be taken over: it stays as it is, or is charged what is known of it
-	Over       []Headroom `json:"over,omitempty"`       // see [Ledger.Over]
+	Seq        uint64 `json:"seq"`                  // of the ledger now
+	Changed    bool   `json:"changed"`              // anything; else Seq is what it was
+	Imported   []Ref  `json:"imported,omitempty"`   // tasks charged, and jobs whose min was taken over, that the ledger didn't have
+	Corrected  []Ref  `json:"corrected,omitempty"`  // tasks whose charges, and jobs whose queue, min or holds were made to agree
+	RolledBack []Ref  `json:"rolledBack,omitempty"` // tasks that wait again
+	Released   []Ref  `json:"released,omitempty"`   // tasks that have ended, or gone; jobs that have gone or are no longer admitted
+	Mismatched []Ref  `json:"mismatched,omitempty"` // tasks on cards that they didn't ask for
+	Unseen     []Ref  `json:"unseen,omitempty"`     // charges and reservations that the view doesn't show yet
+	Failed     []Ref  `json:"failed,omitempty"`     // what couldn't be taken over: it stays as it is, or is charged what is known of it
 }
 
 // Ref names a task or, without one, a job.
@@ -261,7 +260,7 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) erro
 }
 
 // sightOf resolves a task of a class.
-func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []EntryError, err error) {
+func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []entryError, err error) {
 	// It is charged what its node has, whatever it asked for.
 	if class == classAllocated {
 		return l.resolveRunning(task)
@@ -283,7 +282,7 @@ func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []EntryEr
 // cpu and memory than those that are left ask for: what has ended isn't reserved
 // again.
 func (l *Ledger) lookAtMin(j *sightJob, rep *Report) error {
-	r, _, err := l.ResolveJob(j.Job)
+	r, _, err := l.resolveJob(j.Job)
 	switch {
 	case err != nil && !errors.Is(err, ErrBadAmount):
 		return err

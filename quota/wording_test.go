@@ -84,7 +84,7 @@ func TestNoteTexts(t *testing.T) {
 		{Task{Cards: []Item{{Alternatives: []string{"Ghost", "A100"}, Milli: 1000}}}, `cards: card "Ghost": no node has or had this card, and nobody declared it: known are A100, H100, M`},
 	} {
 		c.task.ID, c.task.Job, c.task.Queue = "t", "j", "q"
-		r, notes, err := w.ResolveTask(c.task)
+		r, notes, err := w.resolveTask(c.task)
 		if err != nil || r.Invalid() != "" || len(notes) != 1 || notes[0].Error() != "quota: "+c.want {
 			t.Errorf("%v %v, want %s", notes, err, c.want)
 		}

@@ -17,9 +17,9 @@ func TestZeros(t *testing.T) {
 			New, parseAlternatives, ReadQueues, Restore,
 		},
 		Types: []any{
-			(*Amount)(nil), (*Amounts)(nil), (*Answer)(nil), (*Config)(nil), (*EntryError)(nil), (*Event)(nil),
+			(*Amount)(nil), (*Amounts)(nil), (*Answer)(nil), (*Config)(nil), (*Event)(nil),
 			(*EventKind)(nil), (*Fits)(nil), (*Item)(nil), (*Job)(nil), (*JobRequest)(nil),
-			(*JobStatus)(nil), (*Keys)(nil), (*Ledger)(nil), (*Min)(nil), (*Phase)(nil), (*Queue)(nil),
+			(*JobStatus)(nil), (*Ledger)(nil), (*Min)(nil), (*Phase)(nil), (*Queue)(nil),
 			(*QueueStatus)(nil), (*Reason)(nil), (*Ref)(nil), (*Refusal)(nil),
 			(*Report)(nil), (*Headroom)(nil), (*State)(nil), (*Task)(nil), (*TaskRequest)(nil),
 			(*TaskPhase)(nil), (*UnnamedPolicy)(nil), (*Usage)(nil), (*View)(nil),

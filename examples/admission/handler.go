@@ -229,14 +229,11 @@ func (h *handler) resolve(r *http.Request, id string) (job resolved, notes []str
 		return job, nil, status, err
 	}
 	job.ID = id
-	var entries []quota.EntryError
+	var entries field.ErrorList
 	if job.request, entries, err = h.ledger.ResolveJob(job.Job); err != nil {
 		return job, nil, status, err
 	}
 	for _, entry := range entries {
-		if !entry.IsNote() {
-			return job, nil, status, entry
-		}
 		notes = append(notes, entry.Error())
 	}
 	return job, notes, status, nil
@@ -264,7 +261,7 @@ func readJob(data []byte) (quota.Job, error) {
 		if err != nil {
 			return job, err
 		}
-		job.Annotations = map[string]string{config.Keys.Request: string(text)}
+		job.Annotations = map[string]string{config.RequestKey: string(text)}
 	}
 	resources := x.Get("resources")
 	resources.Fields().Known("cpu", "memory")

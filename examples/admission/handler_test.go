@@ -55,7 +55,7 @@ func TestRequests(t *testing.T) {
 		{"GET /jobs/train", ``, 200, `{"id":"train","queue":"vision","reserved":true,"min":{"cpu":8000,"memory":68719476736,"items":[{"alternatives":["` + h100 + `"],"milli":3000,"unit":1000}]},"held":{"cpu":8000,"memory":68719476736,"cards":{"` + h100 + `":3000}}}`},
 		{"GET /jobs/nobody", ``, 404, `there is no job`},
 		{"GET /queues", ``, 200, `[{"name":"research"`},
-		{"GET /queues/vision", ``, 200, `"rejections":{"GetTaskRequestResourceFailed":1,"InsufficientScalarQuota":1}`},
+		{"GET /queues/vision", ``, 200, `"rejections":{"GetTaskRequestResourceFailed":2,"InsufficientScalarQuota":1}`},
 		{"GET /queues/speech", ``, 200, `"memory":{"resource":"memory","capability":"unlimited",`},
 		{"GET /queues/nobody", ``, 404, `there is no queue`},
 		{"GET /queues/research/jobs", ``, 200, `[{"id":"train"`},

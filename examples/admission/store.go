@@ -15,7 +15,7 @@ import (
 
 // config is how the ledger decides. A request has its cards under that name, so that is what
 // faults call them.
-var config = quota.Config{MissingUnlimited: true, Keys: quota.Keys{Request: "cards"}}
+var config = quota.Config{MissingUnlimited: true, RequestKey: "cards"}
 
 // A store is a ledger whose changes survive the process.
 //

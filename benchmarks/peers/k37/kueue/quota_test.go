@@ -189,7 +189,7 @@ func newQuotaTree(t testing.TB, nodes []quotaNode, cfg quota.Config) *quotaTree 
 	}
 	x.snapshot = x.newSnapshot(t)
 	var err error
-	cfg.Keys.Guarantee = guaranteeKey
+	cfg.GuaranteeKey = guaranteeKey
 	if x.ledger, err = quota.New(cfg, endless(), x.limits()); err != nil {
 		t.Fatal(err)
 	}
