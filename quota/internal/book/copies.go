@@ -15,11 +15,12 @@ type Copies struct {
 }
 
 // note adds the room for an amount.
-func (f *Copies) note(item int, amount int64, r room) {
-	if amount <= r.amount {
-		r.why = Yes
+func (f *Copies) note(item int, amount int64, r Option) {
+	r.Item = item
+	if amount <= r.Room {
+		r.Why = Yes
 	}
-	f.Options = append(f.Options, r.option(item, r.why))
+	f.Options = append(f.Options, r)
 }
 
 // aside returns a copy of the queue and of those above it, to change amounts of.
@@ -60,7 +61,7 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 		n := Unlimited // how often the same plan fits
 		for dim, amount := range p.sums {
 			if amount > 0 {
-				n = min(n, q.minRoom(dim, Unlimited, 0, nil, nil).amount/amount)
+				n = min(n, q.minRoom(dim, Unlimited, 0, nil, nil).Room/amount)
 			}
 		}
 		if n == Unlimited {
@@ -92,7 +93,7 @@ func (f *Copies) endless(q *Queue, plain *Plain) {
 		}
 		r, _ := q.floorRoom(o.Dim, nil, nil)
 		usable := o.Why != FirmElsewhere && o.Why != NotAllowed
-		open[item] = open[item] || usable && r.amount == Unlimited || item < 0 && plain[i] == 0
+		open[item] = open[item] || usable && r.Room == Unlimited || item < 0 && plain[i] == 0
 	}
 	for _, unlimited := range open {
 		if !unlimited {
@@ -252,11 +253,11 @@ func (j *Job) chargeAlike(u *Use, picks []Pick, most int64) int64 {
 		}
 	}
 	for dim, amount := range u.Plain {
-		atMost(j.Queue.chargeRoom(int32(dim), Unlimited, j.Held[dim], 0).amount, amount)
+		atMost(j.Queue.chargeRoom(int32(dim), Unlimited, j.Held[dim], 0).Room, amount)
 	}
 	for i := range picks {
 		p, amount := &picks[i], u.Items[i].Amount
-		atMost(j.Queue.itemRoom(p.it, p.at, p.Card, Unlimited).amount, amount)
+		atMost(j.Queue.itemRoom(p.it, p.at, p.Card, Unlimited).Room, amount)
 		if p.it != nil && p.it.Held > 0 {
 			atMost(p.alike(u, picks, amount), amount)
 		}

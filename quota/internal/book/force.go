@@ -11,9 +11,9 @@ import "slices"
 
 // mayForce reports whether an amount can come to a queue in a dimension, and notes why not.
 func (a *Answer) mayForce(q *Queue, reason Reason, item int, dim int32, amount int64) bool {
-	there, r := q.root().Cells[dim].Full(), room{level: q, dim: dim, why: TooLarge, most: mostForced}
-	if r.amount = min(mostForced-q.Cells[dim].Full(), MostSum/2-there); amount > r.amount {
-		return a.lacks(reason, item, amount, r)
+	there, r := q.root().Cells[dim].Full(), Option{Item: item, Dim: dim, Why: TooLarge, Level: q, Limit: mostForced}
+	if r.Room = min(mostForced-q.Cells[dim].Full(), MostSum/2-there); amount > r.Room {
+		return a.lacks(reason, amount, r)
 	}
 	return true
 }
@@ -52,16 +52,17 @@ func (p *Plan) MayHold(a *Answer, q *Queue, own *Job) bool {
 	a.clear()
 	for dim, held := range p.next.Held {
 		dim, amount := int32(dim), p.next.Min[dim]
-		if r := q.countRoom(dim, amount-held+own.heldOn(dim)); held > 0 && amount > r.amount {
-			return a.lacks(lacksPlain[dim], 0, amount, r)
+		if r := q.countRoom(dim, amount-held+own.heldOn(dim)); held > 0 && amount > r.Room {
+			return a.lacks(lacksPlain[dim], amount, r)
 		}
 	}
 	for i, it := range p.items {
 		for _, card := range it.Alts.Cards {
 			held := it.heldOn(card)
-			if r := q.countRoom(card, p.vacated(i, card, own)); held > 0 && held > r.amount {
-				r.amount += it.Min - held // what the whole item may have
-				return a.lacks(LacksCards, i, it.Min, r)
+			if r := q.countRoom(card, p.vacated(i, card, own)); held > 0 && held > r.Room {
+				r.Item = i
+				r.Room += it.Min - held // what the whole item may have
+				return a.lacks(LacksCards, it.Min, r)
 			}
 		}
 	}

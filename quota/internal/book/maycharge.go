@@ -80,14 +80,14 @@ type Answer struct {
 	Brief   bool     // set by who asks for the reason only: Options stays empty
 }
 
-// Option is an alternative of an item, and the room there.
+// Option is an alternative of an item, and the room there: the most that can be had.
 type Option struct {
 	Item  int // its index; 0 for cpu and memory
 	Dim   int32
-	Why   Reason // Yes: the alternative has room; MayReserve doesn't note it of an item that spreads
-	Room  int64
-	Level *Queue // with the least room; nil if the card isn't allowed
-	Limit int64  // of Level
+	Why   Reason // what limits the room; Yes: it is enough. MayReserve doesn't note Yes of an item that spreads
+	Room  int64  // negative if a limit is exceeded
+	Level *Queue // that leaves the least; nil if the card isn't allowed
+	Limit int64  // of Level; of TooLarge: the sum that it may come to
 }
 
 // Lack is what has too little room: cpu, memory, or the alternative with the most. With Dim -1
@@ -121,59 +121,34 @@ func (a *Answer) begin(q *Queue, invalid, nothing bool) (decided bool) {
 }
 
 // lacks refuses an amount for want of room.
-func (a *Answer) lacks(reason Reason, item int, requested int64, r room) bool {
-	a.Reason = reason
-	a.Lack = Lack{r.option(item, r.why), requested}
+func (a *Answer) lacks(reason Reason, requested int64, r Option) bool {
+	a.Reason, a.Lack = reason, Lack{r, requested}
 	return false
 }
 
-// note adds an option. why is Yes if it has room.
-func (a *Answer) note(item int, r room, why Reason) {
+// note adds an option.
+func (a *Answer) note(o Option) {
 	if !a.Brief {
-		a.Options = append(a.Options, r.option(item, why))
+		a.Options = append(a.Options, o)
 	}
 }
 
-// option makes an option of a room. why is Yes if that is enough.
-func (r *room) option(item int, why Reason) Option {
-	return Option{Item: item, Dim: r.dim, Why: why, Room: r.amount, Level: r.level, Limit: r.limit()}
-}
-
-// room is the most that can be had in one dimension.
-type room struct {
-	amount int64  // negative if a limit is exceeded
-	level  *Queue // that leaves the least
-	dim    int32
-	why    Reason // what limits it there
-	most   int64  // of TooLarge: the sum that level may come to, in the place of its limit
-}
-
 // take makes r the smaller of itself and an amount at a level.
-func (r *room) take(amount int64, level *Queue, why Reason) {
-	if r.level == nil || amount < r.amount {
-		r.amount, r.level, r.why = amount, level, why
+func (r *Option) take(amount int64, level *Queue, why Reason) {
+	if r.Level == nil || amount < r.Room {
+		r.Room, r.Level, r.Why, r.Limit = amount, level, why, level.Cells[r.Dim].Limit
 	}
 }
 
 // roomier reports whether there is more room than in best, which may be zero.
-func (r *room) roomier(best *room) bool { return best.level == nil || r.amount > best.amount }
+func (r *Option) roomier(best *Option) bool { return best.Level == nil || r.Room > best.Room }
 
 // within returns r or, if an amount isn't within another room that is smaller, that one.
-func (r room) within(amount int64, other room) room {
-	if amount > other.amount && other.amount < r.amount {
+func (r Option) within(amount int64, other Option) Option {
+	if amount > other.Room && other.Room < r.Room {
 		return other
 	}
 	return r
-}
-
-func (r *room) limit() int64 {
-	switch {
-	case r.level == nil:
-		return 0
-	case r.most > 0:
-		return r.most
-	}
-	return r.level.Cells[r.dim].Limit
 }
 
 // MayCharge decides on a task of a job, which may be nil. If cards is not nil, only these
@@ -189,8 +164,8 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []
 		if amount == 0 || !a.OK() {
 			continue
 		}
-		if r := q.chargeRoom(int32(dim), amount, j.heldOn(int32(dim)), 0); amount > r.amount {
-			a.lacks(lacksPlain[dim], 0, amount, r)
+		if r := q.chargeRoom(int32(dim), amount, j.heldOn(int32(dim)), 0); amount > r.Room {
+			a.lacks(lacksPlain[dim], amount, r)
 		}
 	}
 	// Items share no card, so each is decided on the state before the task. All of them are
@@ -236,33 +211,33 @@ type Pick struct {
 // alternatives have room.
 func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards *Set) Pick {
 	p := Pick{it: it, Card: -1}
-	var best room
+	var best Option
 	for k, card := range ui.Alts.Cards {
 		if cards != nil && !ui.Alts.Anywhere && !cards.Has(card) {
-			a.note(index, room{dim: card}, NotAllowed)
+			a.note(Option{Item: index, Dim: card, Why: NotAllowed})
 			continue
 		}
 		at := it.index(ui.Alts, k)
 		r := q.itemRoom(it, at, card, ui.Amount)
-		firm := r.why == FirmElsewhere
-		if firm && best.level == nil || !firm && (best.why == FirmElsewhere || r.roomier(&best)) {
+		r.Item = index
+		firm := r.Why == FirmElsewhere
+		if firm && best.Level == nil || !firm && (best.Why == FirmElsewhere || r.roomier(&best)) {
 			best = r // a card that the job can't use explains only where there is no other
 		}
-		if firm || ui.Amount > r.amount {
-			a.note(index, r, r.why)
-			continue
+		if !firm && ui.Amount <= r.Room {
+			r.Why = Yes
+			if p.Card < 0 {
+				p.Card, p.at = card, at
+			}
 		}
-		a.note(index, r, Yes)
-		if p.Card < 0 {
-			p.Card, p.at = card, at
-		}
+		a.note(r)
 	}
 	switch {
 	case p.Card >= 0 || !a.OK(): // it has room, or something before it failed first
-	case best.level == nil: // no alternative is among cards
+	case best.Level == nil: // no alternative is among cards
 		a.Reason, a.Lack.Item = NotOnCard, index
 	default:
-		a.lacks(LacksCards, index, ui.Amount, best)
+		a.lacks(LacksCards, ui.Amount, best)
 	}
 	return p
 }
@@ -278,7 +253,7 @@ func (it *Item) index(alts *Alternatives, at int) int {
 
 // itemRoom returns the room for an amount on a card that counts against an item of the
 // job, which may be nil. at is the card's index in the item.
-func (q *Queue) itemRoom(it *Item, at int, card int32, amount int64) room {
+func (q *Queue) itemRoom(it *Item, at int, card int32, amount int64) Option {
 	var held, moving int64
 	switch {
 	case it == nil: // the job needs no such card: nothing is held for the task
@@ -287,7 +262,7 @@ func (q *Queue) itemRoom(it *Item, at int, card int32, amount int64) room {
 	case at == int(it.At): // the hold is here
 		held = it.Held
 	case it.Charges > 0: // the first of the job's tasks has chosen another card
-		return room{level: q, dim: card, why: FirmElsewhere}
+		return Option{Dim: card, Why: FirmElsewhere, Level: q, Limit: q.Cells[card].Limit}
 	default: // this task would be the first: the hold comes with it
 		moving = it.Held
 	}
@@ -301,17 +276,17 @@ func (q *Queue) itemRoom(it *Item, at int, card int32, amount int64) room {
 //   - the sum of a tree stays below LimitExact: a request for more is refused;
 //   - but a queue may always come to ownExact, whatever the others have. So what one queue
 //     has got never refuses another one what a cluster can have.
-func (q *Queue) countRoom(dim int32, held int64) room {
+func (q *Queue) countRoom(dim int32, held int64) Option {
 	root := q.root()
 	there := root.Cells[dim].Full()
-	r := room{amount: LimitExact - 1 - there, level: root, dim: dim, why: TooLarge, most: LimitExact - 1}
-	if own := min(ownExact-1-q.Cells[dim].Full(), MostSum-there); own > r.amount {
-		r.amount, r.level, r.most = own, q, ownExact-1
+	r := Option{Dim: dim, Why: TooLarge, Room: LimitExact - 1 - there, Level: root, Limit: LimitExact - 1}
+	if own := min(ownExact-1-q.Cells[dim].Full(), MostSum-there); own > r.Room {
+		r.Room, r.Level, r.Limit = own, q, ownExact-1
 	}
 	if held > 0 {
-		r.amount = max(r.amount, 0)
+		r.Room = max(r.Room, 0)
 	}
-	r.amount += held
+	r.Room += held
 	return r
 }
 
@@ -332,8 +307,8 @@ func (q *Queue) countRoom(dim int32, held int64) room {
 // A hold that is moving comes here from another card, and there must be free room for all of
 // it. A job holds 3 on A, say. Its first task asks for 1 B. Then its other tasks must be on B,
 // too, so 3 B have to be free: with 2 the task is refused, although it asks for 1.
-func (q *Queue) chargeRoom(dim int32, amount, held, moving int64) room {
-	r := room{amount: Unlimited, level: q, dim: dim, why: OverCapacity}
+func (q *Queue) chargeRoom(dim int32, amount, held, moving int64) Option {
+	r := Option{Dim: dim, Why: OverCapacity, Room: Unlimited, Level: q, Limit: Unlimited}
 	for level := q; level != nil; level = level.Parent {
 		c := &level.Cells[dim]
 		if c.Limit == Unlimited {
@@ -357,8 +332,8 @@ func (q *Queue) chargeRoom(dim int32, amount, held, moving int64) room {
 		r.take(min(hard, fullFree), level, why)
 	}
 	count := q.countRoom(dim, held)
-	if moving > count.amount {
-		count.amount = min(count.amount, 0)
+	if moving > count.Room {
+		count.Room = min(count.Room, 0)
 	}
 	return r.within(amount, count)
 }

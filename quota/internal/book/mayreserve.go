@@ -28,8 +28,8 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 			continue
 		}
 		dim := int32(dim)
-		if r := q.minRoom(dim, amount, amount-p.next.Held[dim]+own.heldOn(dim), own, nil); amount > r.amount {
-			return a.lacks(lacksPlain[dim], 0, amount, r)
+		if r := q.minRoom(dim, amount, amount-p.next.Held[dim]+own.heldOn(dim), own, nil); amount > r.Room {
+			return a.lacks(lacksPlain[dim], amount, r)
 		}
 	}
 	// The items stand in the order in which they are decided on: single cards, then lists.
@@ -48,24 +48,25 @@ func (a *Answer) fill(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
 	if it.Spreads {
 		return a.fillAny(q, index, it, own, p)
 	}
-	var best room
+	var best Option
 	for at, card := range it.Alts.Cards {
 		if it.Bound() && at != int(it.At) {
 			continue
 		}
 		r := q.minRoom(card, it.Min, it.covered()+p.vacated(index, card, own), own, p)
-		if it.Min <= r.amount {
+		if it.Min <= r.Room {
 			it.At = int32(at)
 			p.sums[card] += it.Min    // also what charges cover: floorRoom is without all that own has
 			a.Options = a.Options[:0] // only a refused item has options
 			return true
 		}
-		a.note(index, r, r.why)
+		r.Item = index
+		a.note(r)
 		if r.roomier(&best) {
 			best = r
 		}
 	}
-	return a.lacks(LacksCards, index, it.Min, best)
+	return a.lacks(LacksCards, it.Min, best)
 }
 
 // fillAny is fill for an item that spreads: whole units on every alternative, on top of
@@ -75,7 +76,7 @@ func (a *Answer) fill(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
 // For the reason it decides a second time, as if nothing were held for other jobs. If the
 // item then fits, it is the holds that are in the way.
 func (a *Answer) fillAny(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
-	var best room
+	var best Option
 	left, unheldLeft := it.Held, it.Held // unheldLeft: if nothing were held for other jobs
 	sum, limits := int64(0), int64(0)
 	over, unheldOver := false, false // whether charges cover more than there is room for
@@ -83,35 +84,36 @@ func (a *Answer) fillAny(q *Queue, index int, it *Item, own *Job, p *Plan) bool 
 	for at, card := range it.Alts.Cards {
 		covered := p.coveredAt(it, card)
 		r, unheld := q.floorRoom(card, own, p)
-		over, unheldOver = over || covered > max(r.amount, 0), unheldOver || covered > max(unheld, 0)
-		whole, unheldWhole := wholeUnits(r.amount, covered, it.Unit), wholeUnits(unheld, covered, it.Unit)
+		over, unheldOver = over || covered > max(r.Room, 0), unheldOver || covered > max(unheld, 0)
+		whole, unheldWhole := wholeUnits(r.Room, covered, it.Unit), wholeUnits(unheld, covered, it.Unit)
 		if min(left+covered, unheldWhole) > whole {
-			r.why = Promised
+			r.Why = Promised
 		}
 		if more := min(left, whole-min(covered, whole)); more > 0 {
 			r = r.within(covered+more, q.countRoom(card, covered+p.vacated(index, card, own)))
-			if r.why == TooLarge {
-				whole, tooLarge = wholeUnits(r.amount, covered, it.Unit), true
+			if r.Why == TooLarge {
+				whole, tooLarge = wholeUnits(r.Room, covered, it.Unit), true
 			}
 		}
 		it.Spread[at] = min(left, whole-min(covered, whole)) // covered is there already
 		left -= it.Spread[at]
 		unheldLeft -= min(unheldLeft, unheldWhole-min(covered, unheldWhole))
-		a.note(index, r, r.why)
-		sum, limits = AddSaturated(sum, whole), AddSaturated(limits, r.limit())
+		r.Item = index
+		a.note(r)
+		sum, limits = AddSaturated(sum, whole), AddSaturated(limits, r.Limit)
 		if r.roomier(&best) {
 			best = r
 		}
 	}
 	if left > 0 || over {
-		best.why = OverCapacity
+		best.Why = OverCapacity
 		switch {
 		case tooLarge:
-			best.why = TooLarge
+			best.Why = TooLarge
 		case unheldLeft == 0 && !unheldOver:
-			best.why = Promised
+			best.Why = Promised
 		}
-		a.lacks(LacksCards, index, it.Min, best)
+		a.lacks(LacksCards, it.Min, best)
 		a.Lack.Dim, a.Lack.Room, a.Lack.Limit = -1, sum, limits
 		return false
 	}
@@ -143,10 +145,10 @@ func wholeUnits(room, covered, unit int64) int64 {
 }
 
 // minRoom is floorRoom for an amount of which so much is there already, with why it has less.
-func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) room {
+func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) Option {
 	r, unheld := q.floorRoom(dim, own, p)
-	if amount > r.amount && amount <= unheld {
-		r.why = Promised
+	if amount > r.Room && amount <= unheld {
+		r.Why = Promised
 	}
 	return r.within(amount, q.countRoom(dim, there))
 }
@@ -156,8 +158,8 @@ func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) room 
 // with what the plan has so far; either may be nil. The queue that leaves the least is the
 // level of the refusal, the lowest one of equals: the walk goes up, and take keeps the
 // first. unheld is the room if nothing were held for other jobs.
-func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) (r room, unheld int64) {
-	r, unheld = room{dim: dim}, Unlimited
+func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) (r Option, unheld int64) {
+	r, unheld = Option{Dim: dim}, Unlimited
 	held, change := own.heldOn(dim), own.inFloor(dim)
 	if p != nil {
 		change -= p.sums[dim]
