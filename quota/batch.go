@@ -33,7 +33,6 @@ func (l *Ledger) batch(dst *vector.Mask, n int, decide func(s *scratch, i int)) 
 	s := l.scratch()
 	defer l.spare.Put(s)
 	// No reasons: most callers ask again about the few that they want to know more of.
-	s.answer.Brief = true
 	dst.Reset(n)
 	// All at once: goroutines that ask in batches don't meet here for each question.
 	l.counts.questions.Add(uint64(n))

@@ -12,7 +12,6 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	s := l.scratch()
 	defer l.spare.Put(s)
 	// Only the picks are read.
-	s.answer.Brief = true
 	l.mayCharge(s, task, l.source.on(node).cards)
 	sum, n := 0.0, 0
 	for i := range s.picks {

@@ -14,8 +14,6 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
-	// Without an answer nobody reads the options.
-	s.answer.Brief = dst == nil
 	q := l.queueOf(&job.queueAt, job.queue)
 	l.counts.questions.Add(1)
 	ok := book.MayReserve(&s.answer, q, &job.min, l.jobs[job.id].record().In(q), &s.plan)
@@ -53,7 +51,6 @@ func (l *Ledger) AllocatableOn(dst *Answer, task *TaskRequest, node string) bool
 func (l *Ledger) allocatable(dst *Answer, task *TaskRequest, cards *book.Set) bool {
 	s := l.scratch()
 	defer l.spare.Put(s)
-	s.answer.Brief = dst == nil
 	l.counts.questions.Add(1)
 	q, _ := l.mayCharge(s, task, cards)
 	if dst != nil {
@@ -147,7 +144,6 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	}
 	s := l.scratch()
 	defer l.spare.Put(s)
-	s.answer.Brief = false
 	q := l.queueOf(&r.queueAt, r.queue)
 	// What the job has already counts for it: a min that is covered needs no more room.
 	if !book.MayReserve(&s.answer, q, &r.min, j.record().In(q), &s.plan) {
@@ -251,7 +247,6 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string
 	if j != nil && j.Queue != q {
 		return commitOutcome{kind: inOtherQueue, job: j}
 	}
-	s.answer.Brief = false
 	l.mayCharge(s, r, cards)
 	if !s.answer.OK() {
 		return commitOutcome{kind: refused, queue: q}

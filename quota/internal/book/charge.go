@@ -1,5 +1,7 @@
 package book
 
+import "slices"
+
 // To charge a task. MayCharge has found room. For every amount three things change, in the
 // queue and in all queues above it:
 //
@@ -64,16 +66,12 @@ func (j *Job) charge(alts *Alternatives, amount int64, p Pick) Charge {
 // gather moves to an alternative what a charge lacks there, from the rightmost
 // ones that hold: those are the least preferred. MayCharge has found room for it there.
 func (j *Job) gather(it *Item, to int, amount int64) {
-	lack := amount - it.Spread[to]
-	for from := len(it.Spread) - 1; from >= 0 && lack > 0; from-- {
-		if from == to || it.Spread[from] == 0 {
-			continue
+	for from, held := range slices.Backward(it.Spread) {
+		if n := min(amount-it.Spread[to], held); n > 0 && from != to {
+			j.move(it, from, to, n)
+			it.Spread[from] -= n
+			it.Spread[to] += n
 		}
-		n := min(lack, it.Spread[from])
-		j.move(it, from, to, n)
-		it.Spread[from] -= n
-		it.Spread[to] += n
-		lack -= n
 	}
 }
 
@@ -85,19 +83,24 @@ func (j *Job) move(it *Item, from, to int, amount int64) {
 	}
 }
 
-// put changes the cells of the job's queue, and of those above. uncovered is elastic if
-// the job is reserved: else nobody knows what it could do without.
+// put changes the cells of the job's queue, and of those above.
 func (j *Job) put(dim int32, allocated, held, uncovered int64) {
-	if !j.Reserved {
-		uncovered = 0
+	j.Queue.add(dim, allocated, held, j.elastic(uncovered))
+}
+
+// elastic returns what the job could do without of an uncovered amount. Nobody knows unless it
+// is reserved.
+func (j *Job) elastic(uncovered int64) int64 {
+	if j.Reserved {
+		return uncovered
 	}
-	j.Queue.add(dim, allocated, held, uncovered)
+	return 0
 }
 
 // count adds every amount of the job's records to its queue, times sign.
 func (j *Job) count(sign int64) {
-	j.Each(func(dim int32, allocated, held, uncovered int64) {
-		j.put(dim, sign*allocated, sign*held, sign*uncovered)
+	j.Each(func(dim int32, allocated, held, elastic int64) {
+		j.put(dim, sign*allocated, sign*held, sign*elastic)
 	})
 }
 

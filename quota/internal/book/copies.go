@@ -230,7 +230,7 @@ func (c *copier) itemTimes(item int, card int32) (n int64) {
 	only := new(Set)
 	only.Add(card)
 	only = new(Set).Both(only, c.cards)
-	j, a := c.trial(), Answer{Brief: true}
+	j, a := c.trial(), Answer{}
 	for n < LimitExact {
 		picks := MayCharge(&a, j.Queue, j, c.use, only, nil)[item : item+1]
 		if picks[0].Card < 0 {

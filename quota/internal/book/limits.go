@@ -29,9 +29,6 @@ func (b *Book) SetLimits(dims []int, cluster func(dim int) int64, enforce bool, 
 
 // limitLevel makes the limits of the queues that share a total.
 func limitLevel(siblings []*Queue, dims []int, total func(dim int) int64, enforce bool, quota func(q *Queue, dim int) Quota) {
-	if len(siblings) == 0 {
-		return
-	}
 	for _, q := range siblings {
 		q.Real = append(q.Real, make([]int64, len(q.Cells)-len(q.Real))...)
 		q.Deserved = append(q.Deserved, make([]int64, len(q.Cells)-len(q.Deserved))...)

@@ -77,7 +77,6 @@ type Answer struct {
 	Reason  Reason
 	Lack    Lack     // of LacksCPU, LacksMemory and LacksCards; of NotOnCard only its Item
 	Options []Option // the alternatives that were looked at
-	Brief   bool     // set by who asks for the reason only: Options stays empty
 }
 
 // Option is an alternative of an item, and the room there: the most that can be had.
@@ -124,13 +123,6 @@ func (a *Answer) begin(q *Queue, invalid, nothing bool) (decided bool) {
 func (a *Answer) lacks(reason Reason, requested int64, r Option) bool {
 	a.Reason, a.Lack = reason, Lack{r, requested}
 	return false
-}
-
-// note adds an option.
-func (a *Answer) note(o Option) {
-	if !a.Brief {
-		a.Options = append(a.Options, o)
-	}
 }
 
 // take makes r the smaller of itself and an amount at a level.
@@ -214,7 +206,7 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 	var best Option
 	for k, card := range ui.Alts.Cards {
 		if cards != nil && !ui.Alts.Anywhere && !cards.Has(card) {
-			a.note(Option{Item: index, Dim: card, Why: NotAllowed})
+			a.Options = append(a.Options, Option{Item: index, Dim: card, Why: NotAllowed})
 			continue
 		}
 		at := it.index(ui.Alts, k)
@@ -230,7 +222,7 @@ func (a *Answer) mayChargeItem(q *Queue, index int, ui *UseItem, it *Item, cards
 				p.Card, p.at = card, at
 			}
 		}
-		a.note(r)
+		a.Options = append(a.Options, r)
 	}
 	switch {
 	case p.Card >= 0 || !a.OK(): // it has room, or something before it failed first

@@ -61,7 +61,7 @@ func (a *Answer) fill(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
 			return true
 		}
 		r.Item = index
-		a.note(r)
+		a.Options = append(a.Options, r)
 		if r.roomier(&best) {
 			best = r
 		}
@@ -99,7 +99,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *Item, own *Job, p *Plan) bool 
 		left -= it.Spread[at]
 		unheldLeft -= min(unheldLeft, unheldWhole-min(covered, unheldWhole))
 		r.Item = index
-		a.note(r)
+		a.Options = append(a.Options, r)
 		sum, limits = AddSaturated(sum, whole), AddSaturated(limits, r.Limit)
 		if r.roomier(&best) {
 			best = r
@@ -183,13 +183,9 @@ func (j *Job) inFloor(dim int32) (sum int64) {
 	case j.Reserved && dim <= Memory:
 		return j.Min[dim] // covered or held
 	}
-	j.Each(func(on int32, allocated, held, uncovered int64) {
-		switch {
-		case on != dim:
-		case j.Reserved:
-			sum += allocated + held - uncovered
-		default: // nobody knows what it could do without
-			sum += allocated
+	j.Each(func(on int32, allocated, held, elastic int64) {
+		if on == dim {
+			sum += allocated + held - elastic
 		}
 	})
 	return sum

@@ -48,7 +48,7 @@ func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n in
 	j = (&copier{q: q, job: j}).trial()
 	only := new(Set)
 	only.Add(card)
-	a := Answer{Brief: true}
+	var a Answer
 	for i := range group {
 		m := &group[i]
 		// An item shares no card with the others, so what these lack doesn't matter.

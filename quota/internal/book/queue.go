@@ -101,16 +101,14 @@ func (q *Queue) add(dim int32, allocated, held, elastic int64) {
 
 // mark marks a dimension as over, if it is, and only then.
 func (q *Queue) mark(dim int32) {
-	switch is := q.Cells[dim].exceeded(); {
-	case is == q.over[dim]:
-	case !is:
+	if !q.Cells[dim].exceeded() {
 		delete(q.over, dim)
-	default:
-		if q.over == nil {
-			q.over = map[int32]bool{}
-		}
-		q.over[dim] = true
+		return
 	}
+	if q.over == nil {
+		q.over = map[int32]bool{}
+	}
+	q.over[dim] = true
 }
 
 // root returns the queue at the top, which sums at least what those below it do.

@@ -122,9 +122,7 @@ func (a *Alternatives) spreads(anyMix bool) bool { return anyMix && a.Multi() }
 // HeldAt returns what is held on an alternative; nothing on -1.
 func (it *Item) HeldAt(at int) int64 {
 	switch {
-	case at < 0:
-		return 0
-	case it.Spreads:
+	case it.Spreads && at >= 0:
 		return it.Spread[at]
 	case int(it.At) == at:
 		return it.Held
@@ -293,9 +291,9 @@ func (j *Job) minOf(it *Item, dim int32) *int64 {
 }
 
 // Each calls add with every amount of a job's records.
-func (j *Job) Each(add func(dim int32, allocated, held, uncovered int64)) {
+func (j *Job) Each(add func(dim int32, allocated, held, elastic int64)) {
 	for t := j.First; t != nil; t = t.Next {
-		t.each(func(_ *Item, dim int32, d *Coverage) { add(dim, d.Amount, 0, d.lack()) })
+		t.each(func(_ *Item, dim int32, d *Coverage) { add(dim, d.Amount, 0, j.elastic(d.lack())) })
 	}
 	j.eachHold(func(dim int32, held int64) { add(dim, 0, held, 0) })
 }

@@ -111,12 +111,7 @@ func total(queues []*Queue, jobs func(yield func(*Job) bool)) {
 		if j.holding = j.Holds(); j.holding {
 			j.Queue.Holders++
 		}
-		j.Each(func(dim int32, allocated, held, uncovered int64) {
-			if !j.Reserved {
-				uncovered = 0
-			}
-			j.Queue.Cells[dim].add(allocated, held, uncovered)
-		})
+		j.Each(func(dim int32, allocated, held, elastic int64) { j.Queue.Cells[dim].add(allocated, held, elastic) })
 	}
 	for _, q := range slices.Backward(queues) {
 		if q.Parent != nil {
