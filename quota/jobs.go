@@ -69,14 +69,10 @@ func (l *Ledger) jobStatus(j *job) JobStatus {
 	if j.Reserved {
 		s.Min = needOf(j.MinNow())
 	}
-	j.Each(func(dim int32, allocated, held, uncovered int64) {
-		if !j.Reserved {
-			// Without a min nobody knows what the job could do without.
-			uncovered = 0
-		}
+	j.Each(func(dim int32, allocated, held, elastic int64) {
 		l.addTo(&s.Charged, dim, allocated)
 		l.addTo(&s.Held, dim, held)
-		l.addTo(&s.Elastic, dim, uncovered)
+		l.addTo(&s.Elastic, dim, elastic)
 	})
 	// In commit order, in which later rollbacks draw on them.
 	for t := range j.tasks() {

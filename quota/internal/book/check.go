@@ -142,7 +142,6 @@ func (c *checker) amounts(v Violation, j *Job) {
 		v := v
 		v.Task = t
 		t.each(func(it *Item, dim int32, d *Coverage) {
-			v := v
 			v.Dim = dim
 			c.draw(v, *d)
 			// What the min could cover is remembered, where a rollback looks for it.
@@ -218,7 +217,6 @@ func (c *checker) queue(q *Queue) {
 		}
 		// A limit may be exceeded, but not unmarked: a mark is what keeps others out.
 		if got.exceeded() != q.over[v.Dim] {
-			v := v
 			v.Got, v.Want = max(got.Allocated, got.Floor()), got.Limit
 			c.is(v, WithinLimit)
 		}

@@ -119,7 +119,7 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 		f.Options = append(f.Options, f.Next.Options...)
 	}
 	most := int64(1) // copies for which the same cards are chosen
-	if anyMix || !u.multi() {
+	if anyMix || !slices.ContainsFunc(u.Items, func(it UseItem) bool { return it.Alts.Multi() }) {
 		most = Unlimited
 	}
 	if f.N = c.charge(&f.Next, cards, most); f.N == 1 && most == 1 {
@@ -135,11 +135,6 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 	}
 	f.endless(q, &u.Plain)
 	return f
-}
-
-// multi reports whether an item has several alternatives.
-func (u *Use) multi() bool {
-	return slices.ContainsFunc(u.Items, func(it UseItem) bool { return it.Alts.Multi() })
 }
 
 // times counts how often each item of the task could be charged on each of its alternatives.

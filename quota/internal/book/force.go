@@ -102,16 +102,15 @@ func (t *Task) Force(u *Use, cards []int32) {
 	t.Charge(u, picks, nil)
 }
 
-// Unreserve makes a job's min unknown, and anyMix its policy. Its charges stay. gone
-// reports whether the record went, for want of charges.
-func (b *Book) Unreserve(j *Job, anyMix bool) (gone bool) {
+// Unreserve makes a job's min unknown, and anyMix its policy. Its charges stay; a job without
+// charges goes.
+func (b *Book) Unreserve(j *Job, anyMix bool) {
 	var p Plan // of no min: it finds which implicit items the charges need
 	p.Start(&Min{AnyMix: anyMix}, j)
 	j.adopt(&p, false)
 	if j.Tasks == 0 {
 		b.Drop(j)
 	}
-	return j.Gone
 }
 
 // FillAll finds room for the items of a plan, and puts what has none on the first
@@ -123,9 +122,6 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 			continue
 		}
 		if !it.Spreads {
-			if !it.Bound() {
-				it.At = 0
-			}
 			p.sums[it.Alts.Cards[it.At]] += it.Min
 			continue
 		}
@@ -141,15 +137,7 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 }
 
 // Cut makes the min of a plan what charges cover of it: nothing is held any more.
-func (p *Plan) Cut() {
-	for dim, held := range p.next.Held {
-		p.next.Min[dim] -= held
-	}
-	p.next.Held = Plain{}
-	for _, it := range p.items {
-		it.Min, it.Held = it.covered(), 0
-	}
-}
+func (p *Plan) Cut() { p.next.dropHolds() }
 
 // Agrees reports whether the job is as the plan would make it. Then the same view again
 // changes nothing, and the ledger's number stays. The order of items doesn't matter.

@@ -127,17 +127,21 @@ func (b *Book) ReleaseJob(j *Job) {
 // without charges goes.
 func (b *Book) ReleaseHolds(j *Job) {
 	j.countHolds(-1)
+	j.dropHolds()
+	j.recount()
+	if j.Tasks == 0 {
+		b.Drop(j)
+	}
+}
+
+// dropHolds makes the min of a job what its charges cover of it.
+func (j *Job) dropHolds() {
 	for dim, held := range j.Held {
 		j.Min[dim] -= held
 	}
 	j.Held = Plain{}
 	for _, it := range j.Items {
-		it.Min -= it.Held
-		it.Held = 0
+		it.Min, it.Held = it.covered(), 0
 		clear(it.Spread)
-	}
-	j.recount()
-	if j.Tasks == 0 {
-		b.Drop(j)
 	}
 }

@@ -177,11 +177,8 @@ func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) (r Option, unheld int64)
 
 // inFloor returns what the job, which may be nil, has in the floor of a dimension.
 func (j *Job) inFloor(dim int32) (sum int64) {
-	switch {
-	case j == nil:
+	if j == nil {
 		return 0
-	case j.Reserved && dim <= Memory:
-		return j.Min[dim] // covered or held
 	}
 	j.Each(func(on int32, allocated, held, elastic int64) {
 		if on == dim {

@@ -22,12 +22,10 @@ func Together(q *Queue, j *Job, group []Member) *Set {
 	for k := range first.Items {
 		alts := first.Items[k].Alts
 		best, most := alts.Cards[0], -1
-		if alts.Multi() {
-			for _, card := range alts.Cards {
-				// On a tie the first card stays: it is the one that the user prefers.
-				if n := try(q, j, group, alts, card); n > most {
-					best, most = card, n
-				}
+		for _, card := range alts.Cards {
+			// On a tie the first card stays: it is the one that the user prefers.
+			if n := try(q, j, group, alts, card); n > most {
+				best, most = card, n
 			}
 		}
 		cards.Add(best)

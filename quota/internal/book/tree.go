@@ -101,8 +101,7 @@ func (b *Book) Total(jobs func(yield func(*Job) bool)) { total(b.TopDown(), jobs
 func total(queues []*Queue, jobs func(yield func(*Job) bool)) {
 	for _, q := range queues {
 		for i := range q.Cells {
-			c := &q.Cells[i]
-			c.Allocated, c.Held, c.Elastic = 0, 0, 0
+			q.Cells[i] = Cell{Limit: q.Cells[i].Limit}
 		}
 		q.over, q.Holders = nil, 0
 	}
