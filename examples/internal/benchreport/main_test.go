@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 		before = after
 	}
 	for i, want := range [][]string{
-		{"before\n<!-- bench:begin -->\n\n### Example CPU (Zen 5)\n\n`make bench`, go", "\n\n" + other + "\n<!-- bench:end -->\nafter\n", "#### Kernels by number of nodes, AVX-512"},
+		{"before\n<!-- bench:begin -->\n\n### Example CPU (Zen 5)\n\n`make bench`, go", "\n\n" + other + "\n<!-- bench:end -->\nafter\n", "#### Kernels, ns per node with 5,000"},
 		{"before\n<!-- bench:begin -->\n\n### Example CPU (Zen 5)\n\n`make bench`, go", "\n\n" + other + "\n<!-- bench:end -->\nafter\n", "`Fit`: which", "(summary-example-cpu-zen-5.svg)"},
 		{"<svg", "nodes (log scale)", "AVX-512", "pure Go"},
 	} {

@@ -36,7 +36,7 @@ func (q *question) rows(all *results) []row {
 // rowLoopCall returns the time of the row loop for all that a call answers.
 func (r row) rowLoopCall() float64 { return r.value(callTime) * r.per(kernelTime, rowLoopTime) }
 
-// summaryTable answers the questions by every implementation.
+// summaryTable answers the questions by every implementation, with the time of the first.
 func summaryTable(all *results) string {
 	var b strings.Builder
 	quote := newQuoting(all)
@@ -45,7 +45,7 @@ func summaryTable(all *results) string {
 	for _, impl := range impls {
 		names = append(names, implName(impl))
 	}
-	tableHead(&b, append(names, "against structs", "of the roof")...)
+	tableHead(&b, append(names, "against structs")...)
 	for _, q := range questions {
 		found := q.rows(all)
 		if len(found) == 0 {
@@ -53,20 +53,23 @@ func summaryTable(all *results) string {
 		}
 		line := []string{q.text, duration(found[0].rowLoopCall())}
 		for _, impl := range impls {
-			cell := "–"
+			cell := ""
 			for _, r := range found {
 				if r.key("impl") == impl {
-					cell = duration(r.value(callTime)) + ", " + times(r.per(kernelTime, rowLoopTime), quote.rowLoop)
+					cell = times(r.per(kernelTime, rowLoopTime), quote.rowLoop)
+					if impl == impls[0] {
+						cell = strings.TrimSuffix(duration(r.value(callTime))+", "+cell, ", ")
+					}
 				}
 			}
 			line = append(line, cell)
 		}
-		cells(&b, append(line, times(found[0].per(kernelTime, structMapTime), quote.structMap), number(found[0].per(kernelTime, roofTime)))...)
+		cells(&b, append(line, times(found[0].per(kernelTime, structMapTime), quote.structMap))...)
 	}
 	for _, r := range scenarioRows(all) {
 		line := []string{scenario, duration(r.value(rowLoopCallTime)), duration(r.value(callTime)) + ", " + times(r.per(callTime, rowLoopCallTime), true)}
-		for range len(impls) + 1 {
-			line = append(line, "–")
+		for range len(impls) {
+			line = append(line, "")
 		}
 		cells(&b, line...)
 	}
@@ -82,7 +85,7 @@ func scenarioRows(all *results) []row {
 func duration(ns float64) string {
 	switch {
 	case math.IsNaN(ns):
-		return "–"
+		return ""
 	case ns >= 1e7:
 		return number(ns/1e6) + " ms"
 	case ns >= 1e3:

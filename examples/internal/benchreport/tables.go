@@ -24,7 +24,6 @@ const (
 
 	workloadTime     = "ns/workload" // of BenchmarkTransformRatio
 	listWorkloadTime = "resourcelist-ns/workload"
-	denseTime        = "dense-ns/workload"
 
 	listCallTime = "resourcelist-ns/call" // of BenchmarkDeviceScoreRatio
 )
@@ -39,16 +38,9 @@ func tables(all *results) string {
 	if len(kernels) > 0 {
 		b.WriteString(quote.text)
 	}
-	for _, part := range []struct {
-		title, key string
-		rows       []row
-	}{{"Kernels", "kernel", kernels}, {"Small calls, Fit", "kernel", small}, {"Scorers", "scorer", scorers}} {
-		if impls := distinct(part.rows, "impl"); len(impls) > 0 {
-			sizeTable(&b, part.title+" by number of nodes, "+implName(impls[0]), part.key, part.rows, impls[0], quote)
-		}
-	}
 	detailTable(&b, "Kernels", "kernel", kernels, quote)
 	detailTable(&b, "Scorers", "scorer", scorers, quote)
+	smallCalls(&b, small, quote)
 	keptScores.write(&b, all.where("ScoreCacheRatio", nil))
 	transformations.write(&b, withEnds(all.where("TransformRatio", nil)))
 	deviceScores.write(&b, withEnds(all.where("DeviceScoreRatio", nil)))
@@ -102,17 +94,17 @@ func newQuoting(all *results) quoting {
 }
 
 func (b band) describe(ns float64, ok bool) string {
-	verdict := "within"
+	verdict := "of"
 	if !ok {
-		verdict = "outside, so its ratios are not quoted,"
+		verdict = "outside, so its ratios are not quoted, of"
 	}
-	return fmt.Sprintf("%s ns per node (%s the band of %g to %g)", number(ns), verdict, b.low, b.high)
+	return fmt.Sprintf("%s ns per node (%s %g to %g)", number(ns), verdict, b.low, b.high)
 }
 
-// times formats a ratio against a baseline, a dash when it is not quoted.
+// times formats a ratio against a baseline; it is empty when it is not quoted.
 func times(ratio float64, quoted bool) string {
 	if !quoted || math.IsNaN(ratio) {
-		return "–"
+		return ""
 	}
 	return number(ratio) + "×"
 }
@@ -153,7 +145,7 @@ func (c cross) write(b *strings.Builder, rows []row) {
 	for _, name := range lineNames(rows, c.name) {
 		line, first := []string{name}, row{}
 		for _, value := range c.values {
-			cell := "–"
+			cell := ""
 			for _, r := range rows {
 				if c.name(r) == name && r.key(c.key) == value {
 					cell = c.cell(r)
@@ -197,22 +189,23 @@ func nodesHeading(nodes string) string {
 	return thousands(n)
 }
 
-// sizeTable compares one implementation with the row loop: a line for each operation, a
-// column for each number of nodes. Of many, 10, 50 and the most stand
-// for the others; 5,000 has a table of its own.
-func sizeTable(b *strings.Builder, title, key string, rows []row, impl string, quote quoting) {
-	sizes := distinct(rows, "nodes")
-	slices.SortFunc(sizes, func(x, y string) int { return cmp.Or(len(x)-len(y), cmp.Compare(x, y)) })
-	if len(sizes) > 4 {
-		typical := []string{"10", "50", sizes[len(sizes)-1]}
-		sizes = slices.DeleteFunc(sizes, func(size string) bool { return !slices.Contains(typical, size) })
+// sizes returns the numbers of nodes in rows, ascending.
+func sizes(rows []row) []string {
+	all := distinct(rows, "nodes")
+	slices.SortFunc(all, func(x, y string) int { return cmp.Or(len(x)-len(y), cmp.Compare(x, y)) })
+	return all
+}
+
+// smallCalls compares calls for few nodes with the row loop.
+func smallCalls(b *strings.Builder, rows []row, quote quoting) {
+	impls := distinct(rows, "impl")
+	if len(impls) == 0 {
+		return
 	}
-	perNode := func(r row) string {
-		return fmt.Sprintf("%s (%s)", number(r.value(kernelTime)), times(r.per(kernelTime, rowLoopTime), quote.rowLoop))
-	}
-	table := cross{title: title + ", ns per node (times as fast as the row loop)", first: key, name: operations(key),
-		key: "nodes", values: sizes, heading: nodesHeading, cell: perNode}
-	table.write(b, slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.key("impl") != impl }))
+	table := cross{title: "Small calls, " + implName(impls[0]) + ", times as fast as the row loop", first: "nodes", name: func(row) string { return "Fit" },
+		key: "nodes", values: sizes(rows), heading: nodesHeading,
+		cell: func(r row) string { return times(r.per(kernelTime, rowLoopTime), quote.rowLoop) }}
+	table.write(b, slices.DeleteFunc(rows, func(r row) bool { return r.key("impl") != impls[0] }))
 }
 
 // operation returns the name of a row's operation: with the columns when they are not
@@ -228,19 +221,32 @@ func (r row) operation(key string) string {
 	return name
 }
 
-// detailTable shows all that was measured at 5,000 nodes.
-func detailTable(b *strings.Builder, title, key string, rows []row, quote quoting) {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.number("nodes") != 5000 })
+// detailTable shows what was measured at 5,000 nodes, and how many times as fast as the row
+// loop the first implementation is with the fewest and with the most nodes.
+func detailTable(b *strings.Builder, title, key string, all []row, quote quoting) {
+	rows := slices.DeleteFunc(slices.Clone(all), func(r row) bool { return r.number("nodes") != 5000 })
 	if len(rows) == 0 {
 		return
 	}
+	name := operations(key)
 	perNode := func(r row) string { return number(r.value(kernelTime)) }
-	table := cross{title: title + " at 5,000 nodes, ns per node", first: key, name: operations(key),
+	table := cross{title: title + ", ns per node with 5,000; times as fast as structs, roof, row loop", first: key, name: name,
 		key: "impl", heading: implName, cell: perNode, more: []column{
 			{"row loop", func(r row) string { return number(r.value(rowLoopTime)) }},
-			{"against structs", func(r row) string { return times(r.per(kernelTime, structMapTime), quote.structMap) }},
+			{"structs", func(r row) string { return times(r.per(kernelTime, structMapTime), quote.structMap) }},
 			{"of roof", func(r row) string { return number(r.per(kernelTime, roofTime)) }},
 		}}
+	ascending := sizes(all)
+	for _, nodes := range slices.Compact([]string{ascending[0], ascending[len(ascending)-1]}) {
+		table.more = append(table.more, column{nodesHeading(nodes) + " nodes", func(of row) string {
+			for _, r := range all {
+				if name(r) == name(of) && r.key("impl") == of.key("impl") && r.key("nodes") == nodes {
+					return times(r.per(kernelTime, rowLoopTime), quote.rowLoop)
+				}
+			}
+			return ""
+		}})
+	}
 	table.write(b, rows)
 	if slices.ContainsFunc(rows, func(r row) bool { return r.value("allocs/call") > 0 }) {
 		b.WriteString("Some of these calls allocate.\n\n")
@@ -249,7 +255,7 @@ func detailTable(b *strings.Builder, title, key string, rows []row, quote quotin
 
 // keptScores compares the score cache with scoring all rows for each pod.
 var keptScores = cross{
-	title: "Kept scores, µs per decision against a full pass: pods of the production trace, of 151 shapes, placed and taken away one by one",
+	title: "Kept scores, µs per decision, times as fast as a full pass: pods of the production trace, of 151 shapes, placed and taken away one by one",
 	first: "scorer, nodes", name: valueOf("scorer"),
 	key: "nodes", heading: nodesHeading,
 	cell: func(r row) string { return against(r, 1000, callTime, fullPassCallTime) },
@@ -258,19 +264,18 @@ var keptScores = cross{
 // transformations compares the transformation of a matrix of workloads with the transformation of their
 // resource lists.
 var transformations = cross{
-	title: "Transformations, ns per workload against resource lists: 10,000 workloads of 16 inputs and 8 outputs",
+	title: "Transformations, ns per workload, times as fast as resource lists: 10,000 workloads of 16 inputs and 8 outputs",
 	first: "what, inputs requested, entries of 128",
 	name: func(r row) string {
 		return fmt.Sprintf("%s, %s, %s", r.key("transform"), r.key("requested"), r.key("entries"))
 	},
 	key: "impl", heading: implName,
 	cell: func(r row) string { return against(r, 1, workloadTime, listWorkloadTime) },
-	more: []column{{"dense multiply", func(r row) string { return number(r.value(denseTime)) }}},
 }
 
 // deviceScores compares the scores of devices with scores of resource lists.
 var deviceScores = cross{
-	title: "Device scores of one pod, µs against resource lists",
+	title: "Device scores of one pod, µs, times as fast as resource lists",
 	first: "what, nodes × devices, resources",
 	name: func(r row) string {
 		return fmt.Sprintf("%s, %s × %s, %s", r.key("device"), thousands(r.number("nodes")), r.key("devices"), r.key("resources"))
@@ -287,15 +292,11 @@ var oneNode = cross{
 }
 
 var copies = cross{
-	title: "Copy of a node's four amounts or a pod's one, ns (allocations, bytes); batch: per record of 5,000",
+	title: "Copy of a node's four amounts or a pod's one, ns (allocations); batch: per record of 5,000",
 	first: "case", name: valueOf("case"),
 	key: "form", heading: strings.Clone,
 	cell: func(r row) string {
-		allocated := thousands(int(r.value("allocs/op")))
-		if allocated != "0" {
-			allocated += ", " + thousands(int(r.value("B/op")))
-		}
-		return number(r.value(kernelTime)) + " (" + allocated + ")"
+		return fmt.Sprintf("%s (%d)", number(r.value(kernelTime)), int(r.value("allocs/op")))
 	},
 }
 
@@ -308,24 +309,24 @@ var calls = cross{
 
 // scenarios compares the scenario filter with the row loop.
 var scenarios = cross{
-	title: "Scenario filter, µs against the row loop: 64 members on 2,000 nodes of 8 columns, 16,000 victims",
+	title: "Scenario filter, µs, times as fast as the row loop: 64 members on 2,000 nodes of 8 columns, 16,000 victims",
 	first: "members, victims to go", name: valueOf("members"),
 	key: "prefix", heading: nodesHeading,
 	cell: func(r row) string { return against(r, 1000, callTime, rowLoopCallTime) },
 }
 
-// against formats a time and the one that it is compared with, both divided by scale.
+// against formats a time, divided by scale, and how often it fits in the one it is compared with.
 func against(r row, scale float64, unit, of string) string {
-	return fmt.Sprintf("%s against %s (%s)", number(r.value(unit)/scale), number(r.value(of)/scale), times(r.per(unit, of), true))
+	return number(r.value(unit)/scale) + ", " + times(r.per(unit, of), true)
 }
 
-// withoutBetween leaves out the cases between those with one and ten custom resources, and
+// withoutBetween leaves out the cases between those with none and ten custom resources, and
 // those that end early since a resource is missing.
 func withoutBetween(rows []row) []row {
 	return slices.DeleteFunc(rows, func(r row) bool { return between.MatchString(r.key("case")) })
 }
 
-var between = regexp.MustCompile(`\bcustom-[2-9]\b|-missing$`)
+var between = regexp.MustCompile(`\bcustom-[1-9]\b|-missing$`)
 
 func header(b *strings.Builder, title string, names ...string) {
 	fmt.Fprintf(b, "#### %s\n\n", title)
@@ -338,14 +339,18 @@ func tableHead(b *strings.Builder, names ...string) {
 }
 
 func cells(b *strings.Builder, values ...string) {
-	b.WriteString("| " + strings.Join(values, " | ") + " |\n")
+	b.WriteString("|")
+	for _, value := range values {
+		b.WriteString(strings.TrimRight(" "+value, " ") + " |")
+	}
+	b.WriteByte('\n')
 }
 
-// number formats a measured value with three digits at most.
+// number formats a measured value with three digits at most, and nothing for NaN.
 func number(x float64) string {
 	switch {
 	case math.IsNaN(x):
-		return "–"
+		return ""
 	case x >= 100:
 		return thousands(int(math.Round(x)))
 	case x >= 10:
