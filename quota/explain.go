@@ -51,28 +51,12 @@ func (l *Ledger) chargedCards(t *task) []string {
 // fillTask makes a the answer of the book on a task. The book knows items by index; here
 // the refused one gets its cards.
 func (l *Ledger) fillTask(a *Answer, is *book.Answer, t *TaskRequest, q *book.Queue) {
-	l.begin(a)
-	l.fillOptions(a, is.Options)
-	if !is.OK() {
-		var alts *book.Alternatives
-		if is.Reason == book.LacksCards || is.Reason == book.NotOnCard {
-			alts = t.use.Items[is.Lack.Item].Alts
-		}
-		l.fillRefusal(a, is, q, t.queue, t.invalid, alts)
-	}
+	l.fill(a, is, q, t.queue, t.invalid, func(item int) *book.Alternatives { return t.use.Items[item].Alts })
 }
 
 // fillJob makes a the answer of the book on a job.
 func (l *Ledger) fillJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queue) {
-	l.begin(a)
-	l.fillOptions(a, is.Options)
-	if !is.OK() {
-		var alts *book.Alternatives
-		if is.Reason == book.LacksCards {
-			alts = r.min.Items[is.Lack.Item].Alts
-		}
-		l.fillRefusal(a, is, q, r.queue, r.invalid, alts)
-	}
+	l.fill(a, is, q, r.queue, r.invalid, func(item int) *book.Alternatives { return r.min.Items[item].Alts })
 }
 
 // fillOptions writes the alternatives that were looked at, into memory that a may have.
@@ -124,16 +108,18 @@ func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) 
 	return why
 }
 
-// fillRefusal makes a the refusal of the book. queue is the name that was asked for, which
-// may be of none; invalid is what is wrong with the request, and alts the item that was
-// refused.
-func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts *book.Alternatives) {
-	reason := reasons[is.Reason].reason
-	a.OK = false
-	a.Refusal = Refusal{Reason: reason, Queue: queue}
-	f := &a.Refusal
+// fill makes a the answer of the book. queue is the name that was asked for, which may be of
+// none; invalid is what is wrong with the request, and alts returns the cards of an item.
+func (l *Ledger) fill(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts func(item int) *book.Alternatives) {
+	l.begin(a)
+	l.fillOptions(a, is.Options)
+	if is.OK() {
+		return
+	}
 	// Where no amounts count, the reason is all there is to say.
-	f.Why = reason
+	reason := reasons[is.Reason].reason
+	a.OK, a.Refusal = false, Refusal{Reason: reason, Queue: queue, Headroom: Headroom{Why: reason}}
+	f := &a.Refusal
 	switch is.Reason {
 	case book.NotOpen:
 		level := recordOf(q)
@@ -148,7 +134,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 	case book.Invalid:
 		f.Detail = invalid
 	case book.NotOnCard:
-		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts), ReasonNotOnNode, noneOnNode
+		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts(is.Lack.Item)), ReasonNotOnNode, noneOnNode
 	case book.Empty:
 		// A quota that was written, and counts for nothing, should not be taken for a
 		// missing one.
@@ -158,6 +144,7 @@ func (l *Ledger) fillRefusal(a *Answer, is *book.Answer, q *book.Queue, queue, i
 		f.Resource = l.resource(int(is.Lack.Dim))
 	case book.LacksCards:
 		l.fillLack(f, &is.Lack)
+		alts := alts(is.Lack.Item)
 		f.Resource, f.output = keyOf(alts), isOutput(alts)
 		if f.output {
 			return

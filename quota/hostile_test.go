@@ -384,7 +384,7 @@ func TestErrorsNameFieldAndValue(t *testing.T) {
 		{job(Job{ID: "j", Queue: "q", Min: &Min{CPU: -1, Memory: -2}}), `quota: bad amount: job "j": min of cpu is -1: want 0 to less than 2^53 milli-cores`},
 		{job(Job{ID: "j", Queue: "q", Min: &Min{Memory: 1 << 53}}), `quota: bad amount: job "j": min of memory is 9007199254740992: want 0 to less than 2^53 bytes`},
 		{job(Job{ID: "j", Queue: "q", Min: &Min{Items: []Item{{[]string{"A"}, most, 1}, {[]string{"A"}, 7, 1}}}}),
-			`quota: sum too large: job "j": 0.007 cards of A: want sums below 2^53 milli-cards`},
+			`quota: bad amount: sum too large: job "j": 0.007 cards of A: want sums below 2^53 milli-cards`},
 		{set(Queue{Name: "a"}, Queue{}), "queues[1].name: Required value: a queue needs a name"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {

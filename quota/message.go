@@ -432,28 +432,8 @@ func elsewhere(id string, j *book.Job, queue string) error {
 	return &conflictError{what: "job", id: id, queue: &[2]string{queueName(j.Queue), queue}}
 }
 
-// overflowError is an [ErrBadAmount]. Where a pod is too large its request is invalid
-// instead: that is no error of the caller.
-type overflowError struct {
-	what, id string
-	unit     amountUnit
-	amount   int64 // that was too much
-	of       string
-	exponent int // of 2, which the sum may not reach
-}
-
-func (e *overflowError) Unwrap() error { return ErrBadAmount }
-
-func (e *overflowError) Error() string {
-	return fmt.Sprintf("quota: sum too large: %s %q: %s of %s: want sums below 2^%d%s", e.what, brief(e.id), e.unit.text(Amount(e.amount)), oneLine(brief(e.of)), e.exponent, e.unit.whole)
-}
-
-// overflow says that the sum of one item would reach 2^53.
-func overflow(what, id string, unit amountUnit, amount int64, of string) error {
-	return &overflowError{what, id, unit, amount, of, 53}
-}
-
-// overflowAt says that the sum of a tree is too large in a dimension.
-func (l *Ledger) overflowAt(what, id string, amount int64, dim int32) error {
-	return &overflowError{what, id, unitOf(l.m, int(dim)), amount, l.resource(int(dim)), 62}
+// overflow says that a sum is too large: it may not reach a power of 2. Where a pod is too
+// large its request is invalid instead: that is no error of the caller.
+func overflow(what, id string, unit amountUnit, amount int64, of string, exponent int) error {
+	return fmt.Errorf("%w: sum too large: %s %q: %s of %s: want sums below 2^%d%s", ErrBadAmount, what, brief(id), unit.text(Amount(amount)), oneLine(brief(of)), exponent, unit.whole)
 }

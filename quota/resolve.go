@@ -88,23 +88,28 @@ func (l *Ledger) resolveJob(job Job) (*JobRequest, []entryError, error) {
 // listed returns entries as faults, each at its place.
 func listed(entries []entryError) (list field.ErrorList) {
 	for _, e := range entries {
-		var path *field.Path
-		switch {
-		case e.Field == "cards" || e.Field == "minResources":
-			path = field.NewPath(e.Field)
-		case e.Field != "":
-			path = field.NewPath("annotations").Key(brief(oneLine(e.Field)))
-		case entryCodes[e.Code].what == "resource":
-			path = field.NewPath("requests")
-		default:
-			path = field.NewPath("cards")
+		where := cardsField
+		if entryCodes[e.Code].what == "resource" {
+			where = "requests"
 		}
-		if e.Name != "" {
-			path = path.Key(brief(oneLine(e.Name)))
-		}
-		list = append(list, field.Invalid(path, field.OmitValueType{}, e.detail()).WithOrigin(e.Code))
+		list = append(list, e.fault(nil, where, e.detail()))
 	}
 	return list
+}
+
+// fault returns the entry as a fault below a path. where is the list that one without a
+// field is in.
+func (e entryError) fault(path *field.Path, where, detail string) *field.Error {
+	switch where = cmp.Or(e.Field, where); where {
+	case cardsField, listCapability, "guarantee", "deserved", "min", "minResources", "requests":
+		path = path.Child(where)
+	default:
+		path = path.Child("annotations").Key(brief(oneLine(where)))
+	}
+	if e.Name != "" {
+		path = path.Key(brief(oneLine(e.Name)))
+	}
+	return field.Invalid(path, field.OmitValueType{}, detail).WithOrigin(e.Code)
 }
 
 // checkTaskIDs looks for bad names in a task.
@@ -410,7 +415,7 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 			byKey[key] = len(drafts)
 			drafts = append(drafts, d)
 		case !addExact(&drafts[at].milli, d.milli):
-			return nil, overflow("task", t.id, unitCards, d.milli, key)
+			return nil, overflow("task", t.id, unitCards, d.milli, key, 53)
 		}
 	}
 	return drafts, nil

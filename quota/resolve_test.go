@@ -276,7 +276,7 @@ func TestResolveTaskClaims(t *testing.T) {
 		{"A100:1 |:1", `invalid: cards: "|" names no card`, "EmptyName"},
 		{"A100:-1", `quota: bad amount: task "t": cards: item "A100": the amount is -1000 milli-cards: want 0 to less than 2^53`, ""},
 		{"A100:9007199254741", `quota: bad amount: task "t": cards: item "A100": the amount is 9007199254741000 milli-cards: want 0 to less than 2^53`, ""},
-		{"A100:9007199254740 A100:1", `quota: sum too large: task "t": 1 card of A100: want sums below 2^53 milli-cards`, ""},
+		{"A100:9007199254740 A100:1", `quota: bad amount: sum too large: task "t": 1 card of A100: want sums below 2^53 milli-cards`, ""},
 		// No card is in two items.
 		{"A100|H100:1 A100:2", "0/0 H100:1000 A100:2000", "A100 SharedCard"},
 		{"A100|H100:1 H100|M:2", "0/0 A100|H100:1000 M:2000", "H100 SharedCard"},

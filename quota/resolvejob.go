@@ -398,7 +398,7 @@ func (b *jobBuilder) givenItem(it Item) error {
 	}
 	b.hasCards = true
 	if !b.add(alts, it.Milli, unit) {
-		return overflow("job", b.req.id, unitCards, it.Milli, key)
+		return overflow("job", b.req.id, unitCards, it.Milli, key, 53)
 	}
 	return nil
 }

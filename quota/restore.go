@@ -545,7 +545,7 @@ func (r *restorer) sums() error {
 		var err error
 		j.Each(func(dim int32, allocated, held, _ int64) {
 			if _, ok := sums.add(r.doc.Jobs[i].Queue, dim, allocated+held); !ok && err == nil {
-				err = r.l.overflowAt("job", j.id, allocated+held, dim)
+				err = overflow("job", j.id, unitOf(r.l.m, int(dim)), allocated+held, r.l.resource(int(dim)), 62)
 			}
 		})
 		if err != nil {

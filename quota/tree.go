@@ -161,7 +161,7 @@ func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 				own -= child.Cells[dim].Full()
 			}
 			if top, ok := sums.add(q.spec.Name, int32(dim), own); !ok {
-				return l.overflowAt("queue", top, own, int32(dim))
+				return overflow("queue", top, unitOf(l.m, dim), own, l.resource(dim), 62)
 			}
 		}
 	}

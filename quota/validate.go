@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -40,7 +39,8 @@ func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, no
 			case e.Code == codeIgnoredResource && catalog != nil && len(catalog.CardsFor(corev1.ResourceName(e.Name))) > 0:
 				// That it limits no cards is said below.
 			default:
-				v.entry(i, &built[i], e)
+				detail := fmt.Sprintf("queue %q: %s", brief(built[i].Name), e.detail())
+				v.warnings = append(v.warnings, e.fault(pathOf(i), listCapability, detail))
 			}
 		}
 		if q := &built[i]; badName(q.Name) == nil && v.of[q.Name] == nil {
@@ -65,23 +65,6 @@ func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, no
 		v.cluster(catalog)
 	}
 	return v.warnings
-}
-
-// entry warns of an entry, or notes what doesn't count.
-func (v *validator) entry(i int, q *builtQueue, e entryError) {
-	path := pathOf(i)
-	switch e.Field {
-	case "", listCapability, cardsField:
-		path = path.Child(cmp.Or(e.Field, listCapability))
-	case "guarantee", "deserved":
-		path = path.Child(e.Field)
-	default:
-		path = path.Child("annotations").Key(brief(e.Field))
-	}
-	if e.Name != "" {
-		path = path.Key(brief(oneLine(e.Name)))
-	}
-	v.warnings = append(v.warnings, q.invalid(path, field.OmitValueType{}, "%s", e.detail()).WithOrigin(e.Code))
 }
 
 // faults are what is wrong with queues, each with the error that it is.
