@@ -100,8 +100,8 @@ func (r Row) markdown(version string, their, our float64) string {
 	if their/our < r.Goal {
 		times += " of " + ratio(r.Goal) + "×"
 	}
-	return fmt.Sprintf("| %s %s | `%s` | `%s` | %s | %s, %s | %s | %s |", r.Peer, version, r.Function, r.Ours, r.Work,
-		duration(their), duration(our), times, remark)
+	return fmt.Sprintf("| %s %s | `%s` | `%s` | %s | %s | %s | %s |", r.Peer, version, r.Function, r.Ours, r.Work,
+		duration(our), times, remark)
 }
 
 // duration returns nanoseconds with three digits and a unit.

@@ -10,13 +10,13 @@ import (
 func TestMarkdown(t *testing.T) {
 	r := Row{Peer: "P", Function: "f", Ours: "g", Work: "w", Goal: 50, Remark: "why"}
 	equal := Row{Peer: "P", Function: "f", Ours: "g", Work: "w", Equal: "verdicts"}
-	if got, want := equal.markdown("v1", 1000, 100), "| P v1 | `f` | `g` | w | 1.00 µs, 100 ns | 10× | equal: verdicts |"; got != want {
+	if got, want := equal.markdown("v1", 1000, 100), "| P v1 | `f` | `g` | w | 100 ns | 10× | equal: verdicts |"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := r.markdown("v1", 12_345.6, 100), "| P v1 | `f` | `g` | w | 12.3 µs, 100 ns | 123× | why |"; got != want {
+	if got, want := r.markdown("v1", 12_345.6, 100), "| P v1 | `f` | `g` | w | 100 ns | 123× | why |"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := r.markdown("v1", 1000, 100), "| P v1 | `f` | `g` | w | 1.00 µs, 100 ns | 10× of 50× | why |"; got != want {
+	if got, want := r.markdown("v1", 1000, 100), "| P v1 | `f` | `g` | w | 100 ns | 10× of 50× | why |"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for ns, want := range map[float64]string{0.5: "0.50 ns", 9.994: "9.99 ns", 999.4: "999 ns", 999.6: "1.00 µs", 12e6: "12.0 ms", 3e12: "3000 s"} {

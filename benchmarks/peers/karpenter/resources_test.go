@@ -369,7 +369,7 @@ func BenchmarkResources(b *testing.B) {
 	v, opts := c.m.NewVector(), vectormap.PodOptions{UseStatusResources: true, Scratch: corev1.ResourceList{}}
 	row = karpenter
 	row.Function, row.Ours, row.Work, row.Questions, row.Goal = "resources.RequestsForPods", "PodRequest", "one pod of up to 7 containers", len(c.pods), 3
-	row.Remark = "both total the pod by Kubernetes' component-helpers"
+	row.Remark = "both total the pod by component-helpers"
 	row.Allocates = 8
 	row.Their = func(k int) { list = resources.RequestsForPods(c.pods[k]) }
 	row.Our = func(k int) {

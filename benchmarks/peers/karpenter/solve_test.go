@@ -354,8 +354,8 @@ func BenchmarkSolve(b *testing.B) {
 	row := karpenter
 	row.Function, row.Ours, row.Questions, row.Goal = "scheduling.NewScheduler, Solve", "PodRequest, provision.Cheapest", 1, 3
 	row.Work = fmt.Sprintf("new nodes of one shape for %d pods", pods)
-	row.Equal = fmt.Sprintf("%d nodes there, %d here, %d are needed", len(their), our.Counts[0], int(our.AtLeast))
-	row.Remark = "there one pass, also by labels, taints, topology and volumes; here up to 9 orders of the pods for each number of nodes, and the proof"
+	row.Equal = fmt.Sprintf("%d nodes there, %d here, %d needed", len(their), our.Counts[0], int(our.AtLeast))
+	row.Remark = "there also labels, taints, topology; here up to 9 orders, and the proof"
 	row.Allocates = float64(20 * pods)
 	row.Their = func(int) { their, err = p.solve() }
 	row.Our = func(int) { our, err = p.pack() }
@@ -387,9 +387,9 @@ func BenchmarkSolveShapes(b *testing.B) {
 	row := karpenter
 	row.Function, row.Ours, row.Questions, row.Goal = "scheduling.NewScheduler, Solve", "PodRequest, provision.Cheapest", 1, 3
 	row.Work = fmt.Sprintf("new nodes of %d shapes with prices for %d pods", len(p.shapes), pods)
-	row.Equal = fmt.Sprintf("%d nodes of cost %.1f there, %d of %.1f here, %.1f is needed",
+	row.Equal = fmt.Sprintf("%d nodes of cost %.1f there, %d of %.1f here, %.1f needed",
 		len(their), cost(their), len(p.claims(our.Counts, nil)), our.Cost, our.AtLeast)
-	row.Remark = "there large nodes first, each of the cheapest shape that holds its pods; here a search for the least cost, every mix made anew"
+	row.Remark = "there large nodes first; here a search for the least cost"
 	row.Allocates = float64(1000 * pods)
 	row.Their = func(int) { their, err = p.solve() }
 	row.Our = func(int) { our, err = p.mix() }

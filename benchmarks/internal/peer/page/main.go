@@ -61,7 +61,7 @@ The exit status is 1 when that can't be done and 2 for wrong arguments.
 	}
 }
 
-const heading = `| peer | its function | ours | work | its time, ours | ratio | remark |
+const heading = `| peer | its function | ours | work | our time | ratio | remark |
 |---|---|---|---|---:|---:|---|
 `
 

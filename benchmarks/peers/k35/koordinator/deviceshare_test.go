@@ -196,7 +196,7 @@ func BenchmarkRequests(b *testing.B) {
 	var our []share.Requirement
 	row := koordinator
 	row.Function, row.Ours, row.Work = "GetPodDeviceRequests", "PodRequests, Normalize", "a pod of one container"
-	row.Remark = "both total the pod by Kubernetes' component-helpers; the rest is the row below"
+	row.Remark = "both total the pod by component-helpers"
 	row.Allocates = 8
 	row.Their = func(k int) { their, _ = deviceshare.GetPodDeviceRequests(pods[k]) }
 	scratch := corev1.ResourceList{}
@@ -209,7 +209,7 @@ func BenchmarkRequests(b *testing.B) {
 	var converted corev1.ResourceList
 	row = koordinator
 	row.Function, row.Ours, row.Work = "ValidateDeviceRequest, ConvertDeviceRequest", "Normalize", "the devices of one pod, one kind"
-	row.Remark = "here also the choice among the pod's names, and more checks; both allocate the answer"
+	row.Remark = "here more checks; both allocate"
 	row.Their = func(k int) {
 		combination, err := deviceshare.ValidateDeviceRequest(masked[k])
 		if err != nil {

@@ -254,8 +254,8 @@ func BenchmarkStory(b *testing.B) {
 	}
 	story := plugins
 	story.Function, story.Ours, story.Questions, story.Goal = "CapacityScheduling: PreFilter, Reserve, Unreserve", "Ledger: ResolveTask, Commit, Release", 1, 20
-	story.Work = fmt.Sprintf("the story of %d pods in %d queues: each is asked for, charged if there is room, and released at the end", pods, namespaces)
-	story.Remark = "there all quotas are copied for each pod, for a preemption that may follow; here resolving allocates"
+	story.Work = fmt.Sprintf("%d pods in %d queues: each asked for, charged, released", pods, namespaces)
+	story.Remark = "there all quotas are copied for each pod; here resolving allocates"
 	story.Allocates = float64(60 * pods)
 	story.Their = func(int) {
 		for i, pod := range all {
@@ -294,7 +294,7 @@ func BenchmarkStory(b *testing.B) {
 	question := plugins
 	question.Function, question.Ours, question.Questions, question.Goal = "CapacityScheduling.PreFilter", "Ledger.Allocatable", 64, 20
 	question.Work = fmt.Sprintf("one pod, %d queues, %d pods charged before", namespaces, pods/2)
-	question.Remark = "the same copies; the pod is resolved before here, and in PreFilter there"
+	question.Remark = "the same copies; here the pod is resolved before"
 	question.Their = func(k int) { passes = ask(both.their, all[2*k+1]) }
 	question.Our = func(k int) { room = both.ledger.Allocatable(nil, tasks[2*k+1]) }
 	question.Same = func(int) error {

@@ -127,8 +127,8 @@ func mulAdd(dst, product []float64, columns [][]float64, weights []float64) {
 
 // Remarks about what only this side does.
 const (
-	ordered = "here the order of additions is proved not to matter"
-	first   = "here the first such row; NaN is ignored"
+	ordered = "exact in any order"
+	first   = "first such row; NaN ignored"
 )
 
 // BenchmarkKernels: numbers whose sums are exact, so that all answers are the same.

@@ -340,7 +340,7 @@ func BenchmarkNodeResources(b *testing.B) {
 		row, theirs := row, make([]bool, nodes)
 		var fits vector.Mask
 		row.Function, row.Ours = "NodeResourcesFit: Filter", "Fit"
-		row.Remark = "`Filter` also says why a node can't hold the pod"
+		row.Remark = "`Filter` also says why not"
 		row.Their = func(k int) {
 			for i, info := range c.infos {
 				theirs[i] = s.fit.Filter(ctx, cycles[k], ask[k], info).IsSuccess()

@@ -513,7 +513,7 @@ func benchQuota(b *testing.B, levels int) {
 		Peer: "Kueue", Module: "sigs.k8s.io/kueue", Function: "ClusterQueueSnapshot.Fits", Goal: 20,
 	}
 	if levels <= 3 {
-		row.Remark = "few levels to ask; ours locks, and looks for the workload first"
+		row.Remark = "ours locks, looks up the workload"
 	}
 	b.Run("one", func(b *testing.B) {
 		row, theirs, ours := row, false, false
@@ -531,7 +531,7 @@ func benchQuota(b *testing.B, levels int) {
 	b.Run("many", func(b *testing.B) {
 		row, theirs := row, make([]bool, questions)
 		var can vector.Mask
-		row.Ours, row.Work, row.Questions = "Ledger.EnqueueableBatch", fmt.Sprintf("1,000 workloads, each alone; the same, %d levels", levels), 1
+		row.Ours, row.Work, row.Questions = "Ledger.EnqueueableBatch", fmt.Sprintf("1,000 workloads, each alone, %d levels", levels), 1
 		row.Their = func(int) {
 			for k := range ask {
 				theirs[k] = ask[k].queue.Fits(ask[k].usage) == scheduler.FitsCheckOk

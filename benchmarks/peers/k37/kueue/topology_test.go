@@ -501,7 +501,7 @@ func (x *trees) bench(b *testing.B, work *topologyWork, hosts string) {
 	var ours gang.TopologyPlacement
 	row := peer.Row{
 		Peer: "Kueue", Module: "sigs.k8s.io/kueue", Function: "FindTopologyAssignmentsForFlavor", Ours: "Packer.PlaceTopology",
-		Work: fmt.Sprintf("%s, %s hosts, 3 levels", work.name, hosts), Goal: 3, Questions: questions,
+		Work: fmt.Sprintf("%s, %s hosts", work.name, hosts), Goal: 3, Questions: questions,
 		Their: func(k int) { theirs = x.kueue.FindTopologyAssignmentsForFlavor(ctx, gangs[k].theirs, options[k]...) },
 		Our: func(k int) {
 			var err error
@@ -511,7 +511,7 @@ func (x *trees) bench(b *testing.B, work *topologyWork, hosts string) {
 		},
 	}
 	if work.first {
-		row.Remark = "there also labels and taints of all hosts"
+		row.Remark = "there also labels and taints"
 	}
 	if len(x.names) == 5000 {
 		row.Goal = 100

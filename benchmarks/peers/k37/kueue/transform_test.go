@@ -255,7 +255,7 @@ func BenchmarkTransform(b *testing.B) {
 	}
 	b.Run("rules", func(b *testing.B) {
 		row, theirs := row, make([]resources.Requests, len(workloads))
-		row.Function, row.Remark = "applyResourceTransformations", "only the step of `NewInfo` by the rules; both start from totals of pods"
+		row.Function, row.Remark = "applyResourceTransformations", "from totals of pods"
 		row.Their = func(int) {
 			for i, list := range c.lists {
 				theirs[i] = resources.NewRequestsFromResourceList(applyResourceTransformations(list, byName))
@@ -272,7 +272,7 @@ func BenchmarkTransform(b *testing.B) {
 			row, theirs, option := row, make([]*workload.Info, len(workloads)), workload.WithResourceTransformations(rules)
 			row.Function, row.Remark = "NewInfo", "there also the sum of containers"
 			if hash {
-				row.Remark = "also hashes the workload, by default"
+				row.Remark = "there also hashes the workload"
 			}
 			row.Their = func(int) {
 				for i, w := range workloads {

@@ -288,9 +288,9 @@ func BenchmarkTree(b *testing.B) {
 	var their, our bool
 	row := yunikorn
 	row.Function, row.Ours, row.Questions, row.Goal = "Queue.TryIncAllocatedResource, DecAllocatedResource", "Ledger.Commit, Release", questions, 20
-	row.Work = "a pod of a random one of 10,000 teams in 100 departments, charged and released"
+	row.Work = "a pod of one of 10,000 teams, charged and released"
 	row.Equal = "verdicts"
-	row.Remark = "there maps and a Prometheus gauge for each resource on three levels; here a record of the task, and an allocated answer"
+	row.Remark = "there also Prometheus gauges; here a record, an allocated answer"
 	row.Allocates = 4
 	row.Their = func(k int) { their = ask(queues[k], demands[k]) }
 	row.Our = func(k int) {
@@ -313,9 +313,9 @@ func BenchmarkTree(b *testing.B) {
 	fits, admitted := vector.NewMask(questions), vector.NewMask(questions)
 	list := yunikorn
 	list.Function, list.Ours, list.Questions, list.Goal = "Queue.TryIncAllocatedResource, DecAllocatedResource", "Ledger.AllocatableBatch", 1, 20
-	list.Work = "which of 1,024 pending pods, each by itself, have room in their team's queue"
+	list.Work = "which of 1,024 pods have room, each by itself"
 	list.Equal = "verdicts"
-	list.Remark = "there every question open to other packages changes something"
+	list.Remark = "there a question changes something"
 	list.Their = func(int) {
 		admitted.Reset(admitted.Len())
 		for i, queue := range queues {

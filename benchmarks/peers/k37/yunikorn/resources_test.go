@@ -291,7 +291,7 @@ func BenchmarkResources(b *testing.B) {
 	}
 	shares := yunikorn
 	shares.Function, shares.Ours, shares.Work, shares.Questions, shares.Goal = "GetShares", "DominantResource", "5,000 queues, 4 to 6 resources", questions, 3
-	shares.Remark = "there all shares, sorted; here the greatest, which their callers take"
+	shares.Remark = "there all shares, sorted"
 	shares.Their = func(k int) {
 		for i, used := range free.their {
 			theirs[i] = 0
@@ -304,7 +304,7 @@ func BenchmarkResources(b *testing.B) {
 	shares.Same = sameShares
 	b.Run("GetShares", shares.Bench)
 
-	shares.Function, shares.Work, shares.Remark = "FairnessRatio", "5,000 queues against one", "the share of the one is computed once here"
+	shares.Function, shares.Work, shares.Remark = "FairnessRatio", "5,000 queues against one", "here the one's share only once"
 	shares.Their = func(k int) {
 		for i, used := range free.their {
 			theirs[i] = resources.FairnessRatio(used, requests.their[k], theirTotals[k])
@@ -326,7 +326,7 @@ func BenchmarkResources(b *testing.B) {
 	theirTypes, ourTypes := make([]string, count), make([]int, count)
 	kinds := yunikorn
 	kinds.Function, kinds.Ours, kinds.Work, kinds.Questions, kinds.Goal = "Resource.DominantResourceType", "ResourceVector.DominantResourceIndex", "5,000 queues, 4 to 6 resources", questions, 3
-	kinds.Equal = "but for ties, which the order of a map breaks there"
+	kinds.Equal = "but for ties"
 	kinds.Their = func(k int) {
 		for i, used := range free.their {
 			theirTypes[i] = used.DominantResourceType(theirTotals[k])
