@@ -12,7 +12,6 @@ var (
 	ErrReserved  = fmt.Errorf("%w: reserved with another min", ErrConflict) // see [Ledger.Resize]
 	ErrBadAmount = errors.New("quota: bad amount")                          // that nothing can have: negative, too large, no multiple of its unit, of no output; a sum that is too large
 	ErrBadName   = errors.New("quota: name is empty or not UTF-8")          // it couldn't be written down
-	ErrFormat    = errors.New("quota: unknown snapshot format")             // no object of JSON, or one of another format or version
 	ErrConfig    = errors.New("quota: snapshot of another configuration")
-	ErrSnapshot  = errors.New("quota: broken snapshot") // broken off, or its content contradicts itself
+	ErrSnapshot  = errors.New("quota: broken snapshot") // of another format or version, broken off, or its content contradicts itself
 )

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -23,8 +22,8 @@ import (
 
 // Restore makes a ledger that answers and changes as that of data, from [Ledger.Snapshot]
 // of this version or an older one. catalog, which may be nil, is what was discovered since.
-// Errors are [ErrFormat], [ErrConfig] if cfg decides otherwise (all but OnEvent does), and
-// [ErrSnapshot], with the record.
+// Errors are [ErrConfig] if cfg decides otherwise (all but OnEvent does), and [ErrSnapshot],
+// with the record.
 func Restore(cfg Config, catalog *device.Catalog, data []byte) (*Ledger, error) {
 	return restore(cfg, nil, catalog, data)
 }
@@ -80,14 +79,10 @@ func broken(list string, i int, id string, err error) error {
 func readSnapshot(data []byte) (*snapshotDoc, error) {
 	var head map[string]json.RawMessage
 	if !json.Valid(data) {
-		is := ErrFormat
-		if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) { // it may have been one, before a disk was full
-			is = ErrSnapshot
-		}
-		return nil, fmt.Errorf("%w: not JSON: %s", is, jsonFault(data, 0))
+		return nil, fmt.Errorf("%w: not JSON: %s", ErrSnapshot, jsonFault(data, 0))
 	}
 	if err := json.Unmarshal(data, &head); err != nil || string(head["format"]) != strconv.Quote(snapshotFormat) {
-		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrFormat, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
+		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrSnapshot, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
 	}
 	doc := new(snapshotDoc)
 	if place, err := decode(data, doc); err != nil {

@@ -126,7 +126,7 @@ func TestSnapshot(t *testing.T) {
 	w.want(fmt.Sprint(w.queues[`"q" & ü`].spec.ignored), "[nvidia.com/gpu pods]")
 	restored = testkit.Must(Restore(w.cfg, nil, w.Snapshot()))
 	w.want(fmt.Sprintf("%q", sortedCards(restored)), `["<\"\\" "A" "ä\n"]`)
-	if _, err := Restore(w.cfg, nil, nil); !errors.Is(err, ErrFormat) {
+	if _, err := Restore(w.cfg, nil, nil); !errors.Is(err, ErrSnapshot) {
 		t.Error(err)
 	}
 	w.want(fmt.Sprint(w.source.carried), "map[nvidia.com/gpu:[A] r/x:[ä\n]]")
@@ -178,16 +178,16 @@ func TestRestoreRefuses(t *testing.T) {
 		want     error
 		place    string
 	}{
-		{data, "", ErrFormat, "not JSON"},
+		{data, "", ErrSnapshot, "not JSON"},
 		{data, data + "{}", ErrSnapshot, "not JSON: invalid character '{' after top-level value at byte "},
 		{data, "\n{", ErrSnapshot, "not JSON: unexpected end of JSON input at byte 2"},
-		{data, "format: v1", ErrFormat, "not JSON: invalid character"},
+		{data, "format: v1", ErrSnapshot, "not JSON: invalid character"},
 		{data, data[:len(data)-2], ErrSnapshot, fmt.Sprintf("not JSON: unexpected end of JSON input at byte %d", len(data)-2)},
-		{data, "null", ErrFormat, `the format is missing: want "resvec.quota/v1"`},
-		{data, "[]", ErrFormat, `the format is missing: want "resvec.quota/v1"`},
-		{"resvec.quota/v1", "resvec.quota/v2", ErrFormat, `the format is "resvec.quota/v2": want "resvec.quota/v1"`},
-		{`"resvec.quota/v1"`, "1", ErrFormat, "the format is 1"},
-		{`"format"`, `"Format"`, ErrFormat, "the format is missing"},
+		{data, "null", ErrSnapshot, `the format is missing: want "resvec.quota/v1"`},
+		{data, "[]", ErrSnapshot, `the format is missing: want "resvec.quota/v1"`},
+		{"resvec.quota/v1", "resvec.quota/v2", ErrSnapshot, `the format is "resvec.quota/v2": want "resvec.quota/v1"`},
+		{`"resvec.quota/v1"`, "1", ErrSnapshot, "the format is 1"},
+		{`"format"`, `"Format"`, ErrSnapshot, "the format is missing"},
 
 		{`"mix":"same-card"`, `"mix":"any-mix"`, ErrConfig, `mix is "any-mix" in the snapshot and "same-card" here`},
 		{`"config":{`, `"config":{"unlimitedCPUMemory":true,`, ErrConfig, "unlimitedCPUMemory is true in the snapshot and false here"},
@@ -373,7 +373,7 @@ func FuzzRestore(f *testing.F) {
 			t.Fatal(ownErr, own.Check())
 		}
 		if err != nil {
-			for _, known := range []error{ErrFormat, ErrConfig, ErrSnapshot} {
+			for _, known := range []error{ErrConfig, ErrSnapshot} {
 				if errors.Is(err, known) {
 					return
 				}

@@ -12,7 +12,6 @@ import (
 type QueueStatus struct {
 	Name         string            `json:"name"`                 // empty in the first of [Ledger.Samples]: rejections in queues that weren't there
 	Parent       string            `json:"parent,omitempty"`     // the queue above, in which it counts: of an orphan the nearest former one; empty at the top
-	Seq          uint64            `json:"seq"`                  // of the state that this was read on
 	Share        float64           `json:"share"`                // the greatest Allocated / Deserved; 0 if nothing is deserved
 	Reservations int               `json:"reservations"`         // jobs with a hold
 	CPU          Usage             `json:"cpu"`                  // in milli-cores
@@ -91,7 +90,7 @@ func (l *Ledger) samples() []QueueStatus {
 	samples := make([]QueueStatus, 0, len(l.queues)+1)
 	// Names that aren't there share one sample: users write them.
 	if l.refusals != nil {
-		samples = append(samples, QueueStatus{Seq: l.seq, Rejections: maps.Clone(l.refusals)})
+		samples = append(samples, QueueStatus{Rejections: maps.Clone(l.refusals)})
 	}
 	waiting := l.waitingAmounts()
 	var cards []Usage
@@ -110,7 +109,7 @@ func (l *Ledger) samples() []QueueStatus {
 // ask for, by dimension; nil: nothing.
 func (l *Ledger) status(q *queue, waiting []int64) QueueStatus {
 	s := QueueStatus{
-		Name: q.spec.Name, Parent: queueName(q.Parent), Seq: l.seq, Share: q.Share(), Reservations: q.Holders,
+		Name: q.spec.Name, Parent: queueName(q.Parent), Share: q.Share(), Reservations: q.Holders,
 		CPU: l.usage(q, int(dimCPU), waiting), Memory: l.usage(q, int(dimMemory), waiting),
 	}
 	for _, alts := range l.outs.alts {
