@@ -104,24 +104,3 @@ func compareQueues(a, b *book.Queue) int {
 		strings.Compare(queueName(a), queueName(b)),
 	)
 }
-
-// countWaiting calls add with everything that tasks ask for that are pending by the
-// views, in the queue that they are in. Of alternatives the first counts that the task's
-// job holds for it, or else the first.
-func (l *Ledger) countWaiting(add func(q *book.Queue, dim int32, amount int64)) {
-	for _, w := range l.waiting {
-		// A view may have tasks of queues that the ledger hasn't got yet.
-		q := l.queues[w.queue]
-		if q == nil {
-			continue
-		}
-		for dim, amount := range w.use.Plain {
-			add(&q.Queue, int32(dim), amount)
-		}
-		// A task that lists several cards asks for one of them: the one that its job was
-		// promised, if any.
-		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
-			add(&q.Queue, card, w.use.Items[item].Amount)
-		})
-	}
-}

@@ -33,14 +33,8 @@ func (l *Ledger) Job(id string) (JobStatus, bool) {
 // The work grows with all jobs of the ledger.
 func (l *Ledger) Jobs(queue string) iter.Seq[JobStatus] {
 	l.made()
-	return func(yield func(JobStatus) bool) {
-		// A copy, so that the loop's body may ask the ledger, or change it.
-		for _, s := range l.jobsIn(queue) {
-			if !yield(s) {
-				return
-			}
-		}
-	}
+	// A copy, so that the loop's body may ask the ledger, or change it.
+	return func(yield func(JobStatus) bool) { slices.Values(l.jobsIn(queue))(yield) }
 }
 
 // jobsIn copies the jobs of a queue and of those below it. The ledger has them by id only:

@@ -164,17 +164,16 @@ func amountAt(v []float64, dim int) int64 {
 // unit, then outputs by name. Items with one card come before those that have a choice,
 // which can leave it to them.
 func compareItems(a, b book.MinItem) int {
-	if isOutput(a.Alts) != isOutput(b.Alts) {
-		if isOutput(b.Alts) {
+	noFirst := func(a, b bool) int {
+		switch {
+		case a == b:
+			return 0
+		case b:
 			return -1
 		}
 		return 1
 	}
-	if a.Alts.Multi() != b.Alts.Multi() {
-		if b.Alts.Multi() {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(keyOf(a.Alts), keyOf(b.Alts)), cmp.Compare(a.Unit, b.Unit))
+	return cmp.Or(
+		noFirst(isOutput(a.Alts), isOutput(b.Alts)), noFirst(a.Alts.Multi(), b.Alts.Multi()),
+		cmp.Compare(keyOf(a.Alts), keyOf(b.Alts)), cmp.Compare(a.Unit, b.Unit))
 }

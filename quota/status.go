@@ -58,13 +58,7 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	if q == nil {
 		return QueueStatus{}, false
 	}
-	// Waiting tasks are few, and are in no sum: they are counted when somebody asks.
-	waiting, below := make([]int64, len(q.Cells)), q.Below()
-	l.countWaiting(func(at *book.Queue, dim int32, amount int64) {
-		if below[at] {
-			waiting[dim] = book.AddSaturated(waiting[dim], amount)
-		}
-	})
+	waiting := l.waitingAmounts()[&q.Queue]
 	s := l.status(q, waiting)
 	s.Cards = l.appendCards(nil, q, waiting, true)
 	return s, true
@@ -74,13 +68,7 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 // a quota or another amount that is not 0.
 func (l *Ledger) Samples() iter.Seq[QueueStatus] {
 	l.made()
-	return func(yield func(QueueStatus) bool) {
-		for _, s := range l.samples() {
-			if !yield(s) {
-				return
-			}
-		}
-	}
+	return func(yield func(QueueStatus) bool) { slices.Values(l.samples())(yield) }
 }
 
 // samples copies what there is to show. Collectors may be slow, and must not hold the lock.
@@ -152,8 +140,10 @@ func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []
 	return to
 }
 
-// waitingAmounts returns what pending tasks ask for, by queue, and then by dimension;
-// nothing for queues without.
+// waitingAmounts returns what tasks ask for that are pending by the views, by queue, and then
+// by dimension; nothing for queues without. They are few, and are in no sum: they are counted
+// when somebody asks. Of alternatives the first counts that the task's job holds for it, or
+// else the first.
 func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
 	waiting := map[*book.Queue][]int64{}
 	add := func(q *book.Queue, dim int32, amount int64) {
@@ -164,7 +154,24 @@ func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
 		}
 		sums[dim] = book.AddSaturated(sums[dim], amount)
 	}
-	l.countWaiting(add)
+	for _, w := range l.waiting {
+		// A view may have tasks of queues that the ledger hasn't got yet.
+		q := l.queues[w.queue]
+		if q == nil {
+			continue
+		}
+		for dim, amount := range w.use.Plain {
+			add(&q.Queue, int32(dim), amount)
+		}
+		// A task that lists several cards asks for one of them: the one that its job was
+		// promised, if any.
+		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
+			add(&q.Queue, card, w.use.Items[item].Amount)
+		})
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
 	// From the bottom up: a queue passes on what it got from those below it.
 	for _, q := range slices.Backward(l.book.TopDown()) {
 		if sums := waiting[q]; sums != nil && q.Parent != nil {
