@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // BenchmarkMIGPlace asks for every multiset of 1 to slots instances on an A100-40 in
@@ -73,11 +73,11 @@ func migStates(g *mig.Geometry) [][]mig.Placed {
 }
 
 // migMultisets returns every multiset of 1 to slots profiles.
-func migMultisets(g *mig.Geometry) [][]device.Profile {
+func migMultisets(g *mig.Geometry) [][]vectormap.MIGProfile {
 	profiles := g.Profiles()
-	var all [][]device.Profile
-	var grow func(want []device.Profile, from int)
-	grow = func(want []device.Profile, from int) {
+	var all [][]vectormap.MIGProfile
+	var grow func(want []vectormap.MIGProfile, from int)
+	grow = func(want []vectormap.MIGProfile, from int) {
 		if len(want) > 0 {
 			all = append(all, slices.Clone(want))
 		}
@@ -94,10 +94,10 @@ func migMultisets(g *mig.Geometry) [][]device.Profile {
 
 // migWorst returns the time of the slowest query: all are timed once, and the
 // slow ones again and again.
-func migWorst(g *mig.Geometry, states [][]mig.Placed, wants [][]device.Profile) time.Duration {
+func migWorst(g *mig.Geometry, states [][]mig.Placed, wants [][]vectormap.MIGProfile) time.Duration {
 	const batch = 5
 	dst := make([]int8, 0, g.Slots())
-	fastest := func(used []mig.Placed, want []device.Profile, tries int) time.Duration {
+	fastest := func(used []mig.Placed, want []vectormap.MIGProfile, tries int) time.Duration {
 		best := time.Duration(math.MaxInt64)
 		for range tries {
 			begin := time.Now()

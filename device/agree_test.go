@@ -7,6 +7,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -60,7 +61,7 @@ func goldenNVML(bytes int64) device.Node {
 }
 
 func migRows(profile string) device.Node {
-	p, _, err := device.ParseProfile(profile)
+	p, _, err := vectormap.ParseMIG(profile)
 	if err != nil {
 		panic(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/resvec/resvec/vectormap"
 )
 
 // Names says how cards are named and which resource carries them. The zero
@@ -28,7 +30,7 @@ func (o Names) card(d *Device) (name string, count int64) {
 	switch {
 	case d.Product == "":
 		return "", 0
-	case d.Profile != Profile{}:
+	case d.Profile != vectormap.MIGProfile{}:
 		rest, count := strings.TrimPrefix(string(d.Profile.ResourceName()), migPrefix), int64(1)
 		if d.Replicas > 1 {
 			rest, count = rest+".shared", int64(d.Replicas)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/resvec/resvec/vectormap"
 )
 
 // cutInstances is instances of one size: what MIG cuts a GPU into.
@@ -24,8 +26,8 @@ const (
 
 // newCutInstances returns instances of a GPU with so much memory, 0 for unknown. Compute
 // instances share a GPU instance.
-func newCutInstances(p Profile, bytes, count int64) cutInstances {
-	if p.C > 0 { // ParseProfile refuses more compute than GPU slices, so that G/C is at least 1
+func newCutInstances(p vectormap.MIGProfile, bytes, count int64) cutInstances {
+	if p.C > 0 { // ParseMIG refuses more compute than GPU slices, so that G/C is at least 1
 		perInstance := int64(p.G / p.C)
 		count = ceilDiv(count, perInstance)
 	}
@@ -54,7 +56,7 @@ func (r *labelReader) cutGPUs() {
 			if claim, list := r.claim(name); claim != m || list != listsMIG {
 				continue
 			}
-			if p, _, err := ParseProfile(rest); err == nil {
+			if p, _, err := vectormap.ParseMIG(rest); err == nil {
 				sizes = append(sizes, newCutInstances(p, m.memory, r.instanceCount(name)))
 			}
 		}
@@ -64,7 +66,7 @@ func (r *labelReader) cutGPUs() {
 
 // eighthsOf returns how many eighths of a GPU's memory an instance has: the names of
 // profiles are rounded.
-func eighthsOf(p Profile, bytes int64) int {
+func eighthsOf(p vectormap.MIGProfile, bytes int64) int {
 	gb := (bytes + 1<<29) >> 30
 	if gb <= 0 {
 		return 0

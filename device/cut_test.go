@@ -7,6 +7,7 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // TestFewestGPUs compares with all ways to spread instances over GPUs, by the placement
@@ -21,15 +22,15 @@ func TestFewestGPUs(t *testing.T) {
 		profiles := slices.DeleteFunc(g.Profiles(), func(p mig.GeometryProfile) bool { return p.Profile.Suffix != "" })
 		for range testkit.Amount(t, 60, 200, 1000) {
 			counts := map[string]int64{}
-			var list []device.Profile
+			var list []vectormap.MIGProfile
 			for range 1 + r.IntN(7) {
 				p := profiles[r.IntN(len(profiles))].Profile
 				counts[p.String()]++
 				list = append(list, p)
 			}
 			want := int64(len(list))
-			var spread func(gpus [][]device.Profile, rest []device.Profile)
-			spread = func(gpus [][]device.Profile, rest []device.Profile) {
+			var spread func(gpus [][]vectormap.MIGProfile, rest []vectormap.MIGProfile)
+			spread = func(gpus [][]vectormap.MIGProfile, rest []vectormap.MIGProfile) {
 				if int64(len(gpus)) >= want {
 					return
 				}
@@ -44,7 +45,7 @@ func TestFewestGPUs(t *testing.T) {
 					}
 					gpus[i] = gpus[i][:len(gpus[i])-1]
 				}
-				spread(append(slices.Clone(gpus), []device.Profile{rest[0]}), rest[1:])
+				spread(append(slices.Clone(gpus), []vectormap.MIGProfile{rest[0]}), rest[1:])
 			}
 			spread(nil, list)
 			if got := device.FewestGPUs(counts, gpu.bytes); got != want {

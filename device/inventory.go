@@ -10,6 +10,8 @@ import (
 
 	"github.com/resvec/resvec/internal/document"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/resvec/resvec/vectormap"
 )
 
 // Inventory is the accelerators of a cluster, a node each, sorted by name. It is
@@ -113,12 +115,12 @@ type Device struct {
 	Sharing     Sharing
 	Replicas    int32 // how many pods may share the device; 1: not shared, or by amounts alone
 
-	MIGEnabled bool    // a GPU in MIG mode
-	Profile    Profile // of a MIG instance; zero: not one
-	Start      int8    // memory slot where the instance starts; -1: unknown, or no instance
-	Slots      Slots   // memory slots that its source declares; 0: none
-	ParentUUID string  // the GPU of a MIG instance
-	Partition  string  // which part of a GPU without MIG, such as AMD's cpx_nps4; empty: not one
+	MIGEnabled bool                 // a GPU in MIG mode
+	Profile    vectormap.MIGProfile // of a MIG instance; zero: not one
+	Start      int8                 // memory slot where the instance starts; -1: unknown, or no instance
+	Slots      Slots                // memory slots that its source declares; 0: none
+	ParentUUID string               // the GPU of a MIG instance
+	Partition  string               // which part of a GPU without MIG, such as AMD's cpx_nps4; empty: not one
 
 	NUMANode int32  // -1: unknown
 	PCIBusID string // empty: unknown
@@ -129,7 +131,7 @@ type Device struct {
 // Allocatable reports whether pods can be given the device: a GPU in MIG mode
 // is there only through its instances.
 func (d *Device) Allocatable() bool {
-	return !d.MIGEnabled || d.Profile != Profile{}
+	return !d.MIGEnabled || d.Profile != vectormap.MIGProfile{}
 }
 
 // Slots is a set of memory slots of a GPU, bit i for slot i: what MIG cuts the
@@ -159,7 +161,7 @@ func (d *Device) Key() string {
 		return d.Name
 	case d.UUID != "":
 		return d.UUID
-	case d.Profile != Profile{}:
+	case d.Profile != vectormap.MIGProfile{}:
 		key := d.Profile.String()
 		if d.Start >= 0 {
 			key += fmt.Sprintf(" at %d", d.Start)

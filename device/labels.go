@@ -8,6 +8,8 @@ import (
 
 	"github.com/resvec/resvec/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/resvec/resvec/vectormap"
 )
 
 // LabelOptions says how [FromNodes] reads nodes. The zero value reads all.
@@ -145,7 +147,7 @@ type ruleMatch struct {
 	single   bool  // the devices are MIG instances
 	mixed    bool  // some GPUs are cut into MIG instances, and the others are whole
 	cut      int64 // GPUs that the MIG instances need, under strategy mixed
-	profile  Profile
+	profile  vectormap.MIGProfile
 
 	partition string // of the whole devices; empty: none, or unknown
 }
@@ -399,12 +401,12 @@ const (
 )
 
 // readProfile parses what follows mig- in a name.
-func (r *labelReader) readProfile(text string, k labelKey) Profile {
-	if strings.Contains(text, "mig-") { // ParseProfile allows it in front
-		r.problems.add(unparsedProfile, k.String(), "%s", notProfile(&ProfileError{Name: text, Reason: "mig- in the profile"}))
-		return Profile{}
+func (r *labelReader) readProfile(text string, k labelKey) vectormap.MIGProfile {
+	if strings.Contains(text, "mig-") { // ParseMIG allows it in front
+		r.problems.add(unparsedProfile, k.String(), "%s", notProfile(&vectormap.MIGError{Name: text, Reason: "mig- in the profile"}))
+		return vectormap.MIGProfile{}
 	}
-	p, _, err := ParseProfile(text)
+	p, _, err := vectormap.ParseMIG(text)
 	if err != nil {
 		r.problems.add(unparsedProfile, k.String(), "%s", notProfile(err))
 	}

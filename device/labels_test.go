@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,7 +75,7 @@ func labelRows(t testing.TB, devices []device.Device) []string {
 			t.Errorf("row %d: %+v", i, d)
 		}
 		profile := "-"
-		if d.Profile != (device.Profile{}) {
+		if d.Profile != (vectormap.MIGProfile{}) {
 			profile = d.Profile.String()
 		} else if d.Partition != "" {
 			profile = d.Partition

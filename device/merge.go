@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/resvec/resvec/vectormap"
 )
 
 // Merge takes every node from the first source that has it. Devices of two
@@ -199,7 +201,7 @@ func agreeDevices(kind string, a, b []*Device) (differences []Difference) {
 }
 
 func profileText(d *Device) string {
-	if d.Profile == (Profile{}) {
+	if d.Profile == (vectormap.MIGProfile{}) {
 		return d.Partition
 	}
 	return d.Profile.String()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -104,8 +105,8 @@ func TestAgree(t *testing.T) {
 			return list
 		}
 	}
-	profile := func(name string) device.Profile {
-		p, _, err := device.ParseProfile(name)
+	profile := func(name string) vectormap.MIGProfile {
+		p, _, err := vectormap.ParseMIG(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // TestNewNode: rows, cards and problems of devices that are known one by one.
 func TestNewNode(t *testing.T) {
-	profile, _, err := device.ParseProfile("1g.5gb.me")
+	profile, _, err := vectormap.ParseMIG("1g.5gb.me")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestManyProblems(t *testing.T) {
 
 // TestProblemKeys: what names a device that has no name.
 func TestProblemKeys(t *testing.T) {
-	profile, _, err := device.ParseProfile("1g.5gb")
+	profile, _, err := vectormap.ParseMIG("1g.5gb")
 	if err != nil {
 		t.Fatal(err)
 	}

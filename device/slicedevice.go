@@ -12,6 +12,8 @@ import (
 	"github.com/resvec/resvec/internal/quantity"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/resvec/resvec/vectormap"
 )
 
 // sliceDriver is a Driver with its names prepared.
@@ -189,8 +191,8 @@ func (s *sliceDriver) listCapacities(d locatedDevice) {
 
 // profileOf returns the profile of a MIG instance, and records one that can't be read.
 // Without it nobody knows how much of the GPU the instance takes.
-func (s *sliceDriver) profileOf(d locatedDevice) (Profile, bool) {
-	p, _, err := ParseProfile(s.text(d, s.profile))
+func (s *sliceDriver) profileOf(d locatedDevice) (vectormap.MIGProfile, bool) {
+	p, _, err := vectormap.ParseMIG(s.text(d, s.profile))
 	if err != nil {
 		d.node.problems.add(unparsedProfile, d.Name, "attribute %s: %s", s.Profile, notProfile(err))
 	}

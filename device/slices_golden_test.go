@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/quantity"
+	"github.com/resvec/resvec/vectormap"
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
@@ -213,7 +214,7 @@ func checkInventory(t *testing.T, inv *device.Inventory) {
 			if d.Allocatable() && d.Health != device.Unhealthy && d.Product != "" {
 				healthy++
 			}
-			if (d.Sharing == device.SharingMIG) != (d.Profile != device.Profile{}) || d.Replicas != 1 {
+			if (d.Sharing == device.SharingMIG) != (d.Profile != vectormap.MIGProfile{}) || d.Replicas != 1 {
 				t.Errorf("row %+v", d)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -150,7 +151,7 @@ func listing(inv *device.Inventory) string {
 		add("node %s", n.Name)
 		for _, d := range n.Devices {
 			line := d.Name
-			if d.Profile != (device.Profile{}) {
+			if d.Profile != (vectormap.MIGProfile{}) {
 				line += fmt.Sprintf(" %s@%d of %q", d.Profile, d.Start, d.ParentUUID)
 			}
 			if !d.Allocatable() {
@@ -327,7 +328,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 	mig := sliceMIG("gpu-0-mig-3g20gb-9-4", "3g.20gb", text("uuid", "MIG-1"), text("parentUUID", "GPU-0"),
 		capacity("memory", "19968Mi"), capacity("memorySlice4", "1"), capacity("memorySlice5", "1"))
 	inv := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, whole, mig))
-	profile, _, _ := device.ParseProfile("3g.20gb")
+	profile, _, _ := vectormap.ParseMIG("3g.20gb")
 	want := []device.Node{{
 		Name:   "a",
 		Source: device.SourceResourceSlices,
@@ -346,7 +347,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 
 	potential := sliceMIG("gpu-3-mig-0", "1g.10gb", text("parentUUID", "GPU-gpu-3"), consumes("gpu-3", "memory", "9856Mi"))
 	inv = fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, potential))
-	profile, _, _ = device.ParseProfile("1g.10gb")
+	profile, _, _ = vectormap.ParseMIG("1g.10gb")
 	partitions := []device.Partition{{
 		Device: device.Device{Kind: device.KindGPU, Name: "gpu-3-mig-0", Vendor: "nvidia.com", Product: sliceCard,
 			Minor: -1, MemoryBytes: 10334765056, Sharing: device.SharingMIG, Replicas: 1, Profile: profile, Start: -1, ParentUUID: "GPU-gpu-3",

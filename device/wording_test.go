@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
@@ -68,8 +69,8 @@ func TestLabelProblemTexts(t *testing.T) {
 
 // parseReason says why a name is no MIG profile.
 func parseReason(name string) string {
-	_, _, err := device.ParseProfile(name)
-	return err.(*device.ProfileError).Reason
+	_, _, err := vectormap.ParseMIG(name)
+	return err.(*vectormap.MIGError).Reason
 }
 
 func TestSliceProblemTexts(t *testing.T) {

@@ -17,7 +17,6 @@ func TestZeros(t *testing.T) {
 		Functions: []any{
 			device.Agree, device.FromNodes[*corev1.Node],
 			device.FromResourceSlices[*resourcev1.ResourceSlice], device.Merge, device.NewNode,
-			device.ParseProfile,
 		},
 		Types: []any{
 			(*device.Card)(nil), (*device.CardTotal)(nil), (*device.Catalog)(nil), (*device.Counter)(nil),

@@ -6,7 +6,7 @@
 // fits:
 //
 //	for _, gpu := range mig.GPUs(node) { // of a device.Node
-//		starts, ok, err := mig.PlaceInstances(nil, gpu.Geometry, gpu.Instances, []device.Profile{profile})
+//		starts, ok, err := mig.PlaceInstances(nil, gpu.Geometry, gpu.Instances, []vectormap.MIGProfile{profile})
 //		if err == nil && ok {
 //			fmt.Println(gpu.UUID, "has room from slot", starts[0])
 //		}

@@ -3,7 +3,7 @@ package mig
 import (
 	"fmt"
 
-	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // ExplainPlace returns why [PlaceInstances] says no, or "" where it says yes: the first
@@ -13,7 +13,7 @@ import (
 // without overlap.
 // Where more instances are wanted than the GPU has slots, each counts as one slot.
 // Errors are as of [PlaceInstances].
-func ExplainPlace(g *Geometry, used []Placed, want []device.Profile) (string, error) {
+func ExplainPlace(g *Geometry, used []Placed, want []vectormap.MIGProfile) (string, error) {
 	g = g.orNone()
 	var l load
 	if err := g.load(&l, used); err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/vectormap"
 )
 
 func TestExplainPlace(t *testing.T) {
@@ -26,7 +26,7 @@ func TestExplainPlace(t *testing.T) {
 
 // checkExplainPlace compares with the golden model: a rule that is named is broken, and
 // none is where the instances have a place.
-func checkExplainPlace(t *testing.T, g *mig.Geometry, used []mig.Placed, want []device.Profile) {
+func checkExplainPlace(t *testing.T, g *mig.Geometry, used []mig.Placed, want []vectormap.MIGProfile) {
 	t.Helper()
 	m := newGolden(g)
 	_, ok, usedOK := m.place(used, want)
@@ -46,7 +46,7 @@ func checkExplainPlace(t *testing.T, g *mig.Geometry, used []mig.Placed, want []
 		}
 	}
 	broken := map[string]bool{}
-	counts := map[device.Profile]int{}
+	counts := map[vectormap.MIGProfile]int{}
 	for _, name := range all {
 		p, ok := m.profiles[name]
 		if !ok {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/vectormap"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -38,11 +38,11 @@ type Geometry struct {
 
 // GeometryProfile is a MIG profile as a [Geometry] allows it.
 type GeometryProfile struct {
-	Profile device.Profile // with C 0: a GPU instance; its compute slices are Profile.G
-	Slots   int            // memory slots
-	Starts  []int8         // the slots where an instance may start
-	Max     int            // how many instances one GPU can have
-	Media   bool           // an instance takes the media engine (OFA), of which a GPU has one
+	Profile vectormap.MIGProfile // with C 0: a GPU instance; its compute slices are Profile.G
+	Slots   int                  // memory slots
+	Starts  []int8               // the slots where an instance may start
+	Max     int                  // how many instances one GPU can have
+	Media   bool                 // an instance takes the media engine (OFA), of which a GPU has one
 
 	// Decoders are the media decoders (NVDEC) of an instance. A GPU has as many as the
 	// profile with most: an instance with all of them, such as +me.all, leaves room for
@@ -54,7 +54,7 @@ type GeometryProfile struct {
 
 // kind is a profile, prepared for the search.
 type kind struct {
-	profile  device.Profile
+	profile  vectormap.MIGProfile
 	slots    uint8
 	g        uint8
 	max      uint8
@@ -98,7 +98,7 @@ func geometryFaults(name string, slots, slices int, profiles []GeometryProfile) 
 	case len(profiles) > maxProfiles:
 		faults = append(faults, field.TooMany(list, len(profiles), maxProfiles))
 	}
-	seen := map[device.Profile]bool{}
+	seen := map[vectormap.MIGProfile]bool{}
 	for i := range profiles {
 		p, path := &profiles[i], list.Index(i)
 		faults = append(faults, profileFaults(path, p, slots, slices)...)
@@ -122,7 +122,7 @@ func within(faults field.ErrorList, path *field.Path, value, limit int, unit str
 func profileFaults(path *field.Path, p *GeometryProfile, slots, slices int) field.ErrorList {
 	var faults field.ErrorList
 	name := p.Profile.String()
-	switch parsed, _, err := device.ParseProfile(name); {
+	switch parsed, _, err := vectormap.ParseMIG(name); {
 	case err != nil || parsed != p.Profile || p.Profile.C != 0:
 		faults = append(faults, field.Invalid(path.Child("profile"), name, "must be the profile of a GPU instance, such as 1g.5gb"))
 	case p.Profile.G > slices:
@@ -238,7 +238,7 @@ func (g *Geometry) orNone() *Geometry {
 var noMIG Geometry
 
 // rank returns the place of p among g.kinds, or -1 where g lacks it.
-func (g *Geometry) rank(p *device.Profile) int {
+func (g *Geometry) rank(p *vectormap.MIGProfile) int {
 	if uint(p.G) >= uint(len(g.first)) || p.C != 0 {
 		return -1
 	}
@@ -272,7 +272,7 @@ func (g *Geometry) Profiles() []GeometryProfile { return cloneProfiles(g.orNone(
 
 // Profile returns what the geometry says of one profile, and whether it has it.
 // The caller owns the result.
-func (g *Geometry) Profile(p device.Profile) (GeometryProfile, bool) {
+func (g *Geometry) Profile(p vectormap.MIGProfile) (GeometryProfile, bool) {
 	g = g.orNone()
 	for i := range g.profiles {
 		if g.profiles[i].Profile == p {

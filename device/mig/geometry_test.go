@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 	resourcev1 "k8s.io/api/resource/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -159,11 +159,11 @@ func TestGeometryFor(t *testing.T) {
 // keeps off the media engine.
 func rtxPro() []mig.GeometryProfile {
 	return []mig.GeometryProfile{
-		{Profile: device.Profile{G: 4, MemGB: 96}, Slots: 4, Starts: []int8{0}, Max: 1, Media: true},
-		{Profile: device.Profile{G: 1, MemGB: 24}, Slots: 1, Starts: []int8{3, 2, 1, 0}, Max: 4},
-		{Profile: device.Profile{G: 1, MemGB: 24, Suffix: "+me.all"}, Slots: 1, Starts: []int8{0, 1, 2, 3}, Max: 1, Media: true},
-		{Profile: device.Profile{G: 1, MemGB: 24, Suffix: "-me"}, Slots: 1, Starts: []int8{0, 1, 2, 3}, Max: 4},
-		{Profile: device.Profile{G: 2, MemGB: 48}, Slots: 2, Starts: []int8{0, 2}, Max: 2, MemoryBytes: 47 << 30},
+		{Profile: vectormap.MIGProfile{G: 4, MemGB: 96}, Slots: 4, Starts: []int8{0}, Max: 1, Media: true},
+		{Profile: vectormap.MIGProfile{G: 1, MemGB: 24}, Slots: 1, Starts: []int8{3, 2, 1, 0}, Max: 4},
+		{Profile: vectormap.MIGProfile{G: 1, MemGB: 24, Suffix: "+me.all"}, Slots: 1, Starts: []int8{0, 1, 2, 3}, Max: 1, Media: true},
+		{Profile: vectormap.MIGProfile{G: 1, MemGB: 24, Suffix: "-me"}, Slots: 1, Starts: []int8{0, 1, 2, 3}, Max: 4},
+		{Profile: vectormap.MIGProfile{G: 2, MemGB: 48}, Slots: 2, Starts: []int8{0, 2}, Max: 2, MemoryBytes: 47 << 30},
 	}
 }
 
@@ -178,7 +178,7 @@ func TestNewGeometry(t *testing.T) {
 		t.Errorf("it isn't as given: %s", diff)
 	}
 	g.Profiles()[1].Starts[0] = 7
-	p, ok := g.Profile(device.Profile{G: 1, MemGB: 24})
+	p, ok := g.Profile(vectormap.MIGProfile{G: 1, MemGB: 24})
 	if diff := cmp.Diff(rtxPro()[1], p); diff != "" || !ok {
 		t.Errorf("the copy isn't one: %s", diff)
 	}
@@ -228,7 +228,7 @@ func TestNewGeometryFaults(t *testing.T) {
 			"Invalid profiles[0].slots", "Invalid profiles[1].max", "Invalid profiles[3].max", "Invalid profiles[4].starts[1]"}},
 		{"a profile twice", 4, 4, with(func(p profiles) { p[3].Profile = p[1].Profile }), []string{"Duplicate profiles[3].profile"}},
 		{"a compute instance", 4, 4, with(func(p profiles) { p[0].Profile.C = 1 }), []string{"Invalid profiles[0].profile"}},
-		{"no profile", 4, 4, with(func(p profiles) { p[0].Profile = device.Profile{} }), []string{"Invalid profiles[0].profile"}},
+		{"no profile", 4, 4, with(func(p profiles) { p[0].Profile = vectormap.MIGProfile{} }), []string{"Invalid profiles[0].profile"}},
 		{"a suffix in another spelling", 4, 4, with(func(p profiles) { p[2].Profile.Suffix = ".me" }), []string{"Invalid profiles[2].profile"}},
 		{"a shared one", 4, 4, with(func(p profiles) { p[2].Profile.Suffix = ".shared" }), []string{"Invalid profiles[2].profile"}},
 		{"no slots in it", 4, 4, with(func(p profiles) { p[0].Slots = 0 }), []string{"Invalid profiles[0].slots"}},
@@ -284,7 +284,7 @@ func TestLargestGeometry(t *testing.T) {
 		}
 		var profiles []mig.GeometryProfile
 		for i := range 32 {
-			p := mig.GeometryProfile{Profile: device.Profile{G: 1, MemGB: 1000 + i}, Slots: 1, Starts: anywhere, Max: slots}
+			p := mig.GeometryProfile{Profile: vectormap.MIGProfile{G: 1, MemGB: 1000 + i}, Slots: 1, Starts: anywhere, Max: slots}
 			switch i {
 			case 3, 5:
 				p.Starts = p.Starts[:slots-1]
@@ -294,7 +294,7 @@ func TestLargestGeometry(t *testing.T) {
 			profiles = append(profiles, p)
 		}
 		g := testkit.Must(mig.NewGeometry("large", slots, slots, profiles))
-		var want []device.Profile
+		var want []vectormap.MIGProfile
 		for _, i := range []int{0, 3, 1, 5, 2, 29, 30, 31} {
 			want = append(want, profiles[i].Profile)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // GPU is a GPU in MIG mode, with its instances.
@@ -43,7 +44,7 @@ func GPUs(n *device.Node) []GPU {
 	gpus := gpuList{at: map[[2]string]int{}}
 	for i := range n.Devices {
 		d := &n.Devices[i]
-		if d.Sharing == device.SharingMIG || d.Profile != (device.Profile{}) {
+		if d.Sharing == device.SharingMIG || d.Profile != (vectormap.MIGProfile{}) {
 			g := gpus.find(d.ParentUUID, d.Product)
 			g.rows = append(g.rows, d)
 		} else if d.MIGEnabled {
@@ -114,7 +115,7 @@ func (g *gpuRows) read() GPU {
 // readInstance returns the instance of a row.
 func (g *gpuRows) readInstance(d *device.Device) Placed {
 	p := Placed{Profile: d.Profile, Start: d.Start, Slots: d.Slots}
-	if g.Geometry == nil || d.Profile == (device.Profile{}) {
+	if g.Geometry == nil || d.Profile == (vectormap.MIGProfile{}) {
 		return p
 	}
 	whole := p.Profile

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/vectormap"
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
@@ -34,7 +35,7 @@ func TestPlacedNode(t *testing.T) {
 	sick := instance("GPU-1", "1g.5gb+me", 6)
 	sick.Health = device.Unhealthy
 	unread := instance("GPU-1", "1g.5gb", -1)
-	unread.Profile = device.Profile{}
+	unread.Profile = vectormap.MIGProfile{}
 
 	for _, c := range []struct {
 		name    string
@@ -125,7 +126,7 @@ func TestDeclaredSlots(t *testing.T) {
 			t.Errorf("%s: the GPU's problems (-want +got)\n%s", c.name, diff)
 		}
 		free := ""
-		if starts, ok, err := mig.PlaceInstances(nil, placed[0].Geometry, placed[0].Instances, slices.Repeat([]device.Profile{parse(t, "1g.5gb")}, 3)); err != nil {
+		if starts, ok, err := mig.PlaceInstances(nil, placed[0].Geometry, placed[0].Instances, slices.Repeat([]vectormap.MIGProfile{parse(t, "1g.5gb")}, 3)); err != nil {
 			free = err.Error()
 		} else if ok {
 			free = strings.Trim(fmt.Sprint(starts), "[]")

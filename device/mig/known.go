@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // ErrUnknownGeometry says that no geometry is known for a product or a name.
@@ -55,7 +55,7 @@ var knownGPUs = sync.OnceValue(func() []knownGPU {
 func sevenSlices(family string, gb [4]int, mib [4]int64, source string, alike ...string) knownGPU {
 	profile := func(g, size int, suffix string, most int, media bool, starts ...int8) GeometryProfile {
 		return GeometryProfile{
-			Profile: device.Profile{G: g, MemGB: gb[size], Suffix: suffix},
+			Profile: vectormap.MIGProfile{G: g, MemGB: gb[size], Suffix: suffix},
 			Slots:   1 << size, Starts: starts, Max: most, Media: media, MemoryBytes: mib[size] << 20,
 		}
 	}
@@ -73,7 +73,7 @@ func sevenSlices(family string, gb [4]int, mib [4]int64, source string, alike ..
 func a30() knownGPU {
 	profile := func(g, gb int, suffix string, most int, media bool, mib int64, starts ...int8) GeometryProfile {
 		return GeometryProfile{
-			Profile: device.Profile{G: g, MemGB: gb, Suffix: suffix},
+			Profile: vectormap.MIGProfile{G: g, MemGB: gb, Suffix: suffix},
 			Slots:   g, Starts: starts, Max: most, Media: media, MemoryBytes: mib << 20,
 		}
 	}
@@ -91,7 +91,7 @@ func a30() knownGPU {
 func rtxPro6000() knownGPU {
 	profile := func(g int, suffix string, most, decoders int, media bool, starts ...int8) GeometryProfile {
 		return GeometryProfile{
-			Profile: device.Profile{G: g, MemGB: 24 * g, Suffix: suffix},
+			Profile: vectormap.MIGProfile{G: g, MemGB: 24 * g, Suffix: suffix},
 			Slots:   3 * g, Starts: starts, Max: most, Media: media, Decoders: decoders,
 		}
 	}

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // Placed is a MIG instance on a GPU.
 type Placed struct {
-	Profile device.Profile
+	Profile vectormap.MIGProfile
 	Start   int8 // the memory slot where it starts; -1: unknown
 
 	// Slots are the memory slots that it takes, bit i for slot i, where they are not
@@ -122,7 +123,7 @@ func (g *Geometry) excess(l *load) string {
 func slotsText(need, have int) string { return fmt.Sprintf("%d memory slots of %d", need, have) }
 
 // lacks says which profiles there are, where one is missing.
-func (g *Geometry) lacks(p device.Profile) string {
+func (g *Geometry) lacks(p vectormap.MIGProfile) string {
 	if len(g.profiles) == 0 {
 		return "the GPU has no MIG"
 	}

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // Assumed reports whether the start of an instance is unknown. What [PlaceInstances],
@@ -37,7 +37,7 @@ func Assumed(used []Placed) bool {
 // GPU of more than eight, it grows with the number of ways to place them; no vendor has
 // such a GPU. Nothing is allocated, but for an error, if dst has
 // room for as many starts as g has slots.
-func PlaceInstances(dst []int8, g *Geometry, used []Placed, want []device.Profile) (starts []int8, ok bool, err error) {
+func PlaceInstances(dst []int8, g *Geometry, used []Placed, want []vectormap.MIGProfile) (starts []int8, ok bool, err error) {
 	g = g.orNone()
 	dst = dst[:0]
 	var l load
@@ -90,7 +90,7 @@ func Remaining(g *Geometry, used []Placed) ([]int, error) {
 // each, to make one further instance without media extensions (+me), then the
 // lowest start. ok is false, and start -1, where p can't be placed. Errors are
 // as of [PlaceInstances].
-func BestStart(g *Geometry, used []Placed, p device.Profile) (start int8, ok bool, err error) {
+func BestStart(g *Geometry, used []Placed, p vectormap.MIGProfile) (start int8, ok bool, err error) {
 	g = g.orNone()
 	var l load
 	if err := g.load(&l, used); err != nil {

@@ -20,10 +20,10 @@ func a100() *mig.Geometry {
 }
 
 // profilesOf parses names of profiles that are known to be right.
-func profilesOf(names ...string) []device.Profile {
-	var profiles []device.Profile
+func profilesOf(names ...string) []vectormap.MIGProfile {
+	var profiles []vectormap.MIGProfile
 	for _, name := range names {
-		p, _, err := device.ParseProfile(name)
+		p, _, err := vectormap.ParseMIG(name)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func ExamplePlaceInstances() {
 	used := []mig.Placed{{Profile: profilesOf("1g.5gb")[0], Start: 5}}
 	fmt.Println(picture(g, used), used)
 
-	for _, want := range [][]device.Profile{
+	for _, want := range [][]vectormap.MIGProfile{
 		profilesOf("4g.20gb", "1g.5gb", "1g.5gb"),
 		profilesOf("4g.20gb", "3g.20gb"),
 	} {
@@ -164,7 +164,7 @@ func ExampleNewGeometry() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	starts, ok, _ := mig.PlaceInstances(nil, g, nil, []device.Profile{one, one})
+	starts, ok, _ := mig.PlaceInstances(nil, g, nil, []vectormap.MIGProfile{one, one})
 	fmt.Println(starts, ok)
 	// Output:
 	// [0 1] true

@@ -7,6 +7,7 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // fuzzBytes reads numbers from fuzz data; at its end all are 0.
@@ -35,7 +36,7 @@ func (b *fuzzBytes) geometry() (*mig.Geometry, error) {
 	var profiles []mig.GeometryProfile
 	for i := range 1 + b.n(6) {
 		p := mig.GeometryProfile{
-			Profile: device.Profile{G: 1 + b.n(slices), MemGB: 1 + i/2, Suffix: []string{"", "+me"}[i%2]},
+			Profile: vectormap.MIGProfile{G: 1 + b.n(slices), MemGB: 1 + i/2, Suffix: []string{"", "+me"}[i%2]},
 			Slots:   1 + b.n(slots),
 			Max:     1 + b.n(slots),
 			Media:   b.n(3) == 0, Decoders: b.n(4),
@@ -55,12 +56,12 @@ func (b *fuzzBytes) geometry() (*mig.Geometry, error) {
 }
 
 // profile reads a profile of g, or now and then another.
-func (b *fuzzBytes) profile(g *mig.Geometry) device.Profile {
+func (b *fuzzBytes) profile(g *mig.Geometry) vectormap.MIGProfile {
 	profiles := g.Profiles()
 	if i := b.n(64); i > 0 {
 		return profiles[i%len(profiles)].Profile
 	}
-	return device.Profile{C: b.n(2), G: b.n(12), MemGB: b.n(24), Suffix: []string{"", "+me", "+gfx"}[b.n(3)]}
+	return vectormap.MIGProfile{C: b.n(2), G: b.n(12), MemGB: b.n(24), Suffix: []string{"", "+me", "+gfx"}[b.n(3)]}
 }
 
 // used reads instances: most can be there, some can't, some have no start.
@@ -85,7 +86,7 @@ func checkBytes(t *testing.T, data []byte) {
 	b := fuzzBytes(data)
 	g := testkit.Must(b.geometry())
 	used := b.used(g)
-	var want []device.Profile
+	var want []vectormap.MIGProfile
 	for range b.n(g.Slots() + 2) {
 		want = append(want, b.profile(g))
 	}
@@ -113,7 +114,7 @@ func FuzzOwnGeometry(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		p, _, err := device.ParseProfile(name)
+		p, _, err := vectormap.ParseMIG(name)
 		if err != nil {
 			return
 		}
@@ -121,7 +122,7 @@ func FuzzOwnGeometry(f *testing.F) {
 		if want := p.C == 0 && p.G <= 8; (err == nil) != want {
 			t.Fatalf("%q: %v", name, err)
 		}
-		if _, ok, err := mig.PlaceInstances(nil, g, nil, []device.Profile{p}); ok != (g != nil) || err != nil {
+		if _, ok, err := mig.PlaceInstances(nil, g, nil, []vectormap.MIGProfile{p}); ok != (g != nil) || err != nil {
 			t.Errorf("%q on its own GPU: %t, %v", name, ok, err)
 		}
 	})

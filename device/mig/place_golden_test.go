@@ -6,18 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // golden is a geometry, read by the rules alone: no masks, no tables.
 type golden struct {
 	slots, slices int
-	profiles      map[device.Profile]mig.GeometryProfile
+	profiles      map[vectormap.MIGProfile]mig.GeometryProfile
 }
 
 func newGolden(g *mig.Geometry) golden {
-	golden := golden{g.Slots(), g.Slices(), map[device.Profile]mig.GeometryProfile{}}
+	golden := golden{g.Slots(), g.Slices(), map[vectormap.MIGProfile]mig.GeometryProfile{}}
 	for _, p := range g.Profiles() {
 		golden.profiles[p.Profile] = p
 	}
@@ -41,11 +41,11 @@ func (m golden) slotsOf(i mig.Placed) (list []int) {
 }
 
 // enough reports whether the GPU has enough for instances, starts aside.
-func (m golden) enough(used []mig.Placed, more ...device.Profile) bool {
+func (m golden) enough(used []mig.Placed, more ...vectormap.MIGProfile) bool {
 	for _, p := range more {
 		used = append(used[:len(used):len(used)], mig.Placed{Profile: p, Start: -1})
 	}
-	slots, compute, media, decoders, most, count := 0, 0, 0, 0, 0, map[device.Profile]int{}
+	slots, compute, media, decoders, most, count := 0, 0, 0, 0, 0, map[vectormap.MIGProfile]int{}
 	for _, p := range m.profiles {
 		most = max(most, p.Decoders)
 	}
@@ -92,7 +92,7 @@ func (m golden) valid(placed []mig.Placed) bool {
 }
 
 // extend looks for the first starts of more that leave placed alone, trying all.
-func (m golden) extend(placed []mig.Placed, more []device.Profile) ([]mig.Placed, bool) {
+func (m golden) extend(placed []mig.Placed, more []vectormap.MIGProfile) ([]mig.Placed, bool) {
 	if !m.apart(placed) {
 		return nil, false
 	}
@@ -109,9 +109,9 @@ func (m golden) extend(placed []mig.Placed, more []device.Profile) ([]mig.Placed
 
 // place is Place. The instances whose start is unknown come last, since only
 // the starts of the wanted ones are asked for.
-func (m golden) place(used []mig.Placed, want []device.Profile) (starts []int8, ok, usedOK bool) {
+func (m golden) place(used []mig.Placed, want []vectormap.MIGProfile) (starts []int8, ok, usedOK bool) {
 	var known []mig.Placed
-	var unknown []device.Profile
+	var unknown []vectormap.MIGProfile
 	for _, u := range used {
 		if u.Start == -1 && u.Slots == 0 {
 			unknown = append(unknown, u.Profile)
@@ -137,7 +137,7 @@ func (m golden) place(used []mig.Placed, want []device.Profile) (starts []int8, 
 		return cmp.Or(-cmp.Compare(p.Slots, q.Slots), -cmp.Compare(p.Profile.G, q.Profile.G),
 			strings.Compare(p.Profile.String(), q.Profile.String()))
 	})
-	var more []device.Profile
+	var more []vectormap.MIGProfile
 	for _, i := range order {
 		more = append(more, want[i])
 	}
@@ -153,16 +153,16 @@ func (m golden) place(used []mig.Placed, want []device.Profile) (starts []int8, 
 }
 
 // remaining is Remaining for one profile.
-func (m golden) remaining(used []mig.Placed, p device.Profile) int {
+func (m golden) remaining(used []mig.Placed, p vectormap.MIGProfile) int {
 	for n := 0; ; n++ {
-		if _, ok, _ := m.place(used, slices.Repeat([]device.Profile{p}, n+1)); !ok {
+		if _, ok, _ := m.place(used, slices.Repeat([]vectormap.MIGProfile{p}, n+1)); !ok {
 			return n
 		}
 	}
 }
 
 // best is Best.
-func (m golden) best(used []mig.Placed, p device.Profile) (start int8, ok bool) {
+func (m golden) best(used []mig.Placed, p vectormap.MIGProfile) (start int8, ok bool) {
 	start = -1
 	var most [2]int
 	for s := range int8(m.slots) {
@@ -217,7 +217,7 @@ func (m golden) states(g *mig.Geometry) [][]mig.Placed {
 
 // check compares everything about one state and one want with the golden
 // model.
-func check(t *testing.T, g *mig.Geometry, used []mig.Placed, want []device.Profile) {
+func check(t *testing.T, g *mig.Geometry, used []mig.Placed, want []vectormap.MIGProfile) {
 	t.Helper()
 	m := newGolden(g)
 	starts, ok, err := mig.PlaceInstances(nil, g, used, want)
@@ -268,11 +268,11 @@ func TestPlaceAllStates(t *testing.T) {
 }
 
 // multisets returns every multiset of 1 to most profiles.
-func multisets(g *mig.Geometry, most int) [][]device.Profile {
+func multisets(g *mig.Geometry, most int) [][]vectormap.MIGProfile {
 	profiles := g.Profiles()
-	var all [][]device.Profile
-	var grow func(want []device.Profile, from int)
-	grow = func(want []device.Profile, from int) {
+	var all [][]vectormap.MIGProfile
+	var grow func(want []vectormap.MIGProfile, from int)
+	grow = func(want []vectormap.MIGProfile, from int) {
 		if len(want) > 0 {
 			all = append(all, want)
 		}

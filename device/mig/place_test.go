@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // geometry returns the known geometry of a name.
@@ -24,12 +24,12 @@ var shortNames = map[string]string{
 }
 
 // parse parses a profile, or a short name of one of A100-40.
-func parse(t testing.TB, name string) device.Profile {
+func parse(t testing.TB, name string) vectormap.MIGProfile {
 	t.Helper()
 	if long, ok := shortNames[name]; ok {
 		name = long
 	}
-	p, _, err := device.ParseProfile(name)
+	p, _, err := vectormap.ParseMIG(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,16 +37,16 @@ func parse(t testing.TB, name string) device.Profile {
 }
 
 // parseWant reads profiles such as 3g,2g,2*1g.
-func parseWant(t testing.TB, text string) []device.Profile {
+func parseWant(t testing.TB, text string) []vectormap.MIGProfile {
 	t.Helper()
-	var want []device.Profile
+	var want []vectormap.MIGProfile
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
 		n := 1
 		if before, after, ok := strings.Cut(name, "*"); ok {
 			name = after
 			testkit.Must(fmt.Sscan(before, &n))
 		}
-		want = append(want, slices.Repeat([]device.Profile{parse(t, name)}, n)...)
+		want = append(want, slices.Repeat([]vectormap.MIGProfile{parse(t, name)}, n)...)
 	}
 	return want
 }

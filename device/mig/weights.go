@@ -53,7 +53,7 @@ func Weights(vm *vectormap.ResourceVectorMap, rule WeightRule, g *Geometry) (wei
 // fraction returns what fraction of a GPU the instance of this name is, or why
 // it is none.
 func fraction(name string, rule WeightRule, g *Geometry) (float64, *device.Problem) {
-	p, _, err := device.ParseProfile(name)
+	p, _, err := vectormap.ParseMIG(name)
 	if err != nil {
 		return 0, &device.Problem{Code: "unparsed-profile", Key: name, Detail: err.Error()}
 	}

@@ -29,8 +29,8 @@ func TestZeros(t *testing.T) {
 				m, _ := vectormap.New([]string{"nvidia.com/gpu", "nvidia.com/mig-1g.5gb"})
 				return m
 			},
-			func() []device.Profile { return []device.Profile{{G: 1, MemGB: 5}} },
-			func() device.Profile { return device.Profile{G: 1, MemGB: 5} },
+			func() []vectormap.MIGProfile { return []vectormap.MIGProfile{{G: 1, MemGB: 5}} },
+			func() vectormap.MIGProfile { return vectormap.MIGProfile{G: 1, MemGB: 5} },
 			func() string { return "A100-SXM4-40GB" },
 		},
 	}.Run(t)

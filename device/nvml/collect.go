@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // Collect makes a node of the GPUs of this machine: a row for each GPU and for each MIG
@@ -123,7 +124,7 @@ func (c *collector) addInstance(parent *device.Device, m MIGInstance, name strin
 	if m.UUID != "" {
 		name = m.UUID
 	}
-	profile, _, err := device.ParseProfile(m.Profile)
+	profile, _, err := vectormap.ParseMIG(m.Profile)
 	if err != nil {
 		c.problem("unparsed-profile", name, err.Error())
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/nvml"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -302,16 +303,16 @@ func TestCollectMIG(t *testing.T) {
 
 	parent := row(3)
 	parent.MIGEnabled, parent.NUMANode, parent.PCIeRoot = true, 1, "pci0000:a0"
-	instance := func(uuid string, p device.Profile, start int8, slots device.Slots, memory int64) device.Device {
+	instance := func(uuid string, p vectormap.MIGProfile, start int8, slots device.Slots, memory int64) device.Device {
 		d := parent
 		d.MIGEnabled, d.Sharing, d.ParentUUID = false, device.SharingMIG, parent.UUID
 		d.UUID, d.Minor, d.Profile, d.Start, d.Slots, d.MemoryBytes = uuid, -1, p, start, slots, memory
 		return d
 	}
 	check(t, "rows", n.Devices, []device.Device{
-		instance("MIG-a", device.Profile{C: 1, G: 2, MemGB: 20}, 0, 0, 19968<<20),
-		instance("MIG-b", device.Profile{G: 1, MemGB: 10, Suffix: "+me"}, -1, 0, 0),
-		instance("MIG-c", device.Profile{G: 3, MemGB: 40}, 4, 0b1111_0000, 40192<<20),
+		instance("MIG-a", vectormap.MIGProfile{C: 1, G: 2, MemGB: 20}, 0, 0, 19968<<20),
+		instance("MIG-b", vectormap.MIGProfile{G: 1, MemGB: 10, Suffix: "+me"}, -1, 0, 0),
+		instance("MIG-c", vectormap.MIGProfile{G: 3, MemGB: 40}, 4, 0b1111_0000, 40192<<20),
 		parent,
 	})
 	check(t, "cards", n.Cards, []device.Card{

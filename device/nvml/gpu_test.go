@@ -12,6 +12,7 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
 	"github.com/resvec/resvec/device/nvml"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // On a machine with GPUs, what Collect says is what the driver says. Run it
@@ -36,7 +37,7 @@ func TestGPU(t *testing.T) {
 
 	var whole []device.Device
 	for _, d := range n.Devices {
-		if d.Profile == (device.Profile{}) {
+		if d.Profile == (vectormap.MIGProfile{}) {
 			whole = append(whole, d)
 		}
 	}

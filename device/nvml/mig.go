@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
-	"github.com/resvec/resvec/device"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // migReader reads the MIG devices of a GPU.
@@ -123,7 +123,7 @@ var suffixes = map[int]string{
 // are unknown.
 func (r *migReader) profileName(own string, slices gonvml.DeviceAttributes, p migProfile, memory uint64) string {
 	if _, name, ok := strings.Cut(own, " MIG "); ok {
-		profile, _, err := device.ParseProfile(name)
+		profile, _, err := vectormap.ParseMIG(name)
 		if err != nil {
 			return name
 		}
@@ -134,7 +134,7 @@ func (r *migReader) profileName(own string, slices gonvml.DeviceAttributes, p mi
 	}
 	gpu, err := r.parent.MemoryTotal()
 	r.note(err)
-	profile := device.Profile{
+	profile := vectormap.MIGProfile{
 		G:      int(slices.GpuInstanceSliceCount),
 		MemGB:  memoryGB(memory, gpu),
 		Suffix: suffixes[p.index],

@@ -8,6 +8,7 @@ import (
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/scoring/gpu"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 )
 
 // What a wrong operand panics with.
@@ -61,7 +62,7 @@ func States(n *device.Node) []State {
 	var states []State
 	for i := range n.Devices {
 		d := &n.Devices[i]
-		if d.MIGEnabled || d.Sharing != device.SharingNone || (d.Profile != device.Profile{}) {
+		if d.MIGEnabled || d.Sharing != device.SharingNone || (d.Profile != vectormap.MIGProfile{}) {
 			continue
 		}
 		m := minor{d.Kind, d.Minor}
@@ -172,8 +173,7 @@ func (a *Account) Rows(node int) (from, to int) {
 // ([vector.ErrNotRepresentable]). It allocates only what a larger account takes.
 //
 // A refused node that would have been appended is not there, and the row of the next one
-// is out of range. So in a load of many rows set nil for it, or ask [CheckStates] before
-// the node gets a row.
+// is out of range. So in a load of many rows set nil for it.
 func (a *Account) Set(node int, devices []State) error {
 	if uint(node) > uint(a.Len()) {
 		panic(panicNodeRange)
@@ -203,15 +203,6 @@ func (a *Account) Set(node int, devices []State) error {
 		a.bound[r] = max(a.bound[r], float64(sums[r]))
 	}
 	a.followNode(node)
-	return nil
-}
-
-// CheckStates returns the error that [Account.Set] would return for the devices of a node,
-// before it has a row.
-func CheckStates(devices []State) error {
-	if _, err := sumStates(devices); err != nil {
-		return fmt.Errorf("share: %w", err)
-	}
 	return nil
 }
 

@@ -16,7 +16,7 @@ func TestZeros(t *testing.T) {
 		Prefix: "share: ",
 		Functions: []any{
 			share.FillRequest, share.FromResourceList, share.KoordinatorRatio, share.NewScorer,
-			share.Normalize, share.ParseScoringStrategy, share.CheckStates, share.ResourceNamed,
+			share.Normalize, share.ParseScoringStrategy, share.ResourceNamed,
 			share.States,
 		},
 		Types: []any{

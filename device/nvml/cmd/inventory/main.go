@@ -14,6 +14,7 @@ import (
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/nvml"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -128,9 +129,9 @@ func row(w io.Writer, cells ...string) {
 // its profile and the memory slot where it starts.
 func name(d *device.Device) string {
 	switch {
-	case d.Profile != device.Profile{} && d.Start >= 0:
+	case d.Profile != vectormap.MIGProfile{} && d.Start >= 0:
 		return fmt.Sprintf("%s at %d", d.Profile, d.Start)
-	case d.Profile != device.Profile{}:
+	case d.Profile != vectormap.MIGProfile{}:
 		return d.Profile.String()
 	case d.Minor >= 0:
 		return fmt.Sprintf("%s %d", d.Kind, d.Minor)
