@@ -56,12 +56,12 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 			return f
 		}
 		for dim, amount := range m.Plain {
-			p.sums[int32(dim)] += amount
+			p.add(int32(dim), amount)
 		}
 		n := Unlimited // how often the same plan fits
 		for dim, amount := range p.sums {
 			if amount > 0 {
-				n = min(n, q.minRoom(dim, Unlimited, 0, nil, nil).Room/amount)
+				n = min(n, q.minRoom(int32(dim), Unlimited, 0, nil, nil).Room/amount)
 			}
 		}
 		if n == Unlimited {
@@ -69,7 +69,7 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 			return f
 		}
 		for dim, amount := range p.sums {
-			q.add(dim, 0, n*amount, 0)
+			q.add(int32(dim), 0, n*amount, 0)
 		}
 		f.N += n
 	}

@@ -122,7 +122,7 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 			continue
 		}
 		if !it.Spreads {
-			p.sums[it.Alts.Cards[it.At]] += it.Min
+			p.add(it.Alts.Cards[it.At], it.Min)
 			continue
 		}
 		left := it.Held
@@ -131,7 +131,7 @@ func (p *Plan) FillAll(q *Queue, own *Job) {
 		}
 		it.Spread[0] += left
 		for at, card := range it.Alts.Cards {
-			p.sums[card] += it.Spread[at] + p.coveredAt(it, card)
+			p.add(card, it.Spread[at]+p.coveredAt(it, card))
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (a *Answer) fill(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
 		r := q.minRoom(card, it.Min, it.covered()+p.vacated(index, card, own), own, p)
 		if it.Min <= r.Room {
 			it.At = int32(at)
-			p.sums[card] += it.Min    // also what charges cover: floorRoom is without all that own has
+			p.add(card, it.Min)       // also what charges cover: floorRoom is without all that own has
 			a.Options = a.Options[:0] // only a refused item has options
 			return true
 		}
@@ -119,7 +119,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *Item, own *Job, p *Plan) bool 
 	}
 	a.Options = a.Options[:0]
 	for at, card := range it.Alts.Cards {
-		p.sums[card] += it.Spread[at] + p.coveredAt(it, card)
+		p.add(card, it.Spread[at]+p.coveredAt(it, card))
 	}
 	return true
 }
@@ -161,7 +161,7 @@ func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) Optio
 func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) (r Option, unheld int64) {
 	r, unheld = Option{Dim: dim}, Unlimited
 	held, change := own.heldOn(dim), own.inFloor(dim)
-	if p != nil {
+	if p != nil && int(dim) < len(p.sums) {
 		change -= p.sums[dim]
 	}
 	for ; q != nil; q = q.Parent {

@@ -13,8 +13,8 @@ type Plan struct {
 	next    Job     // the job with its new min: its items, and then the implicit ones
 	items   []*Item // those with a min
 	tasks   []taskPlan
-	charges []Charge        // of all tasks
-	sums    map[int32]int64 // what the floor of each card is about to get, charges included
+	charges []Charge // of all tasks
+	sums    []int64  // by dimension: what the floor is about to get, charges included
 
 	store []*Item // behind the items of next, and spare ones
 }
@@ -40,15 +40,21 @@ type taskPlan struct {
 	charges []Charge
 }
 
+// add adds to what the floor of a dimension is about to get.
+func (p *Plan) add(dim int32, amount int64) {
+	if n := int(dim) + 1 - len(p.sums); n > 0 {
+		p.sums = append(p.sums, make([]int64, n)...)
+	}
+	p.sums[dim] += amount
+}
+
 // Start begins the plan of a min, and draws the charges of the job, which
 // may be nil. After that Held of an item is the part of its Min that no charge covers.
 // fill finds the cards for it.
 func (p *Plan) Start(m *Min, j *Job) {
 	p.next = Job{AnyMix: m.AnyMix, Min: m.Plain, Held: m.Plain, Items: p.next.Items[:0]}
 	p.tasks, p.charges = p.tasks[:0], p.charges[:0]
-	if clear(p.sums); p.sums == nil {
-		p.sums = map[int32]int64{}
-	}
+	clear(p.sums)
 	for _, is := range m.Items {
 		p.list(is, m.AnyMix).Held = is.Amount
 	}
