@@ -15,9 +15,7 @@ type question struct {
 // questions are the lines of the summary.
 var questions = []question{
 	{"`Fit`: which nodes can hold a pod", "Ratio", "kernel", "Fit", "8", ""},
-	{"`FitMatrix`: 64 pods at once", "Ratio", "kernel", "FitMatrix", "8", ""},
 	{"`Copies`: how many such pods", "Ratio", "kernel", "Copies", "8", ""},
-	{"`NormalizedSum`: how full", "Ratio", "kernel", "NormalizedSum", "8", ""},
 	{"`ArgMax`: the best node", "Ratio", "kernel", "ArgMax", "1", ""},
 	{"Volcano's strategy fit", "ScoringRatio", "scorer", "StrategyFit", "8", ""},
 	{"kube-scheduler's BalancedAllocation", "ScoringRatio", "scorer", "Balanced", "8", ""},

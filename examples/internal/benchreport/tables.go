@@ -15,7 +15,7 @@ const (
 	kernelTime    = "ns/node"
 	rowLoopTime   = "rowloop-ns/node"
 	structMapTime = "structmap-ns/node"
-	roofTime      = "roof-ns/node"
+	roofTime      = "roof-ns/node" // drawn only
 
 	callTime        = "ns/call"
 	rowLoopCallTime = "rowloop-ns/call"
@@ -230,11 +230,10 @@ func detailTable(b *strings.Builder, title, key string, all []row, quote quoting
 	}
 	name := operations(key)
 	perNode := func(r row) string { return number(r.value(kernelTime)) }
-	table := cross{title: title + ", ns per node with 5,000; times as fast as structs, roof, row loop", first: key, name: name,
+	table := cross{title: title + ", ns per node with 5,000; times as fast as structs, row loop", first: key, name: name,
 		key: "impl", heading: implName, cell: perNode, more: []column{
 			{"row loop", func(r row) string { return number(r.value(rowLoopTime)) }},
 			{"structs", func(r row) string { return times(r.per(kernelTime, structMapTime), quote.structMap) }},
-			{"of roof", func(r row) string { return number(r.per(kernelTime, roofTime)) }},
 		}}
 	ascending := sizes(all)
 	for _, nodes := range slices.Compact([]string{ascending[0], ascending[len(ascending)-1]}) {
