@@ -320,12 +320,12 @@ func against(r row, scale float64, unit, of string) string {
 }
 
 // withoutBetween leaves out the cases between those with none and ten custom resources, and
-// those that end early since a resource is missing.
+// those that end early since something is missing.
 func withoutBetween(rows []row) []row {
 	return slices.DeleteFunc(rows, func(r row) bool { return between.MatchString(r.key("case")) })
 }
 
-var between = regexp.MustCompile(`\bcustom-[1-9]\b|-missing$`)
+var between = regexp.MustCompile(`\bcustom-[1-9]\b|-(missing|no-device|too-many)$`)
 
 func header(b *strings.Builder, title string, names ...string) {
 	fmt.Fprintf(b, "#### %s\n\n", title)
