@@ -2,9 +2,8 @@ package quota
 
 import "encoding/json"
 
-// Amount is an amount in milli-cores, bytes, milli-cards or units of an output, or a number
-// of copies. In JSON [Unlimited] is "unlimited", since few readers keep 2^63-1. Both are
-// read.
+// Amount is in milli-cores, bytes, milli-cards, units of an output or copies. In JSON
+// Unlimited is "unlimited", since few readers keep 2^63-1; both read.
 type Amount int64
 
 // unlimitedText is Unlimited in JSON.

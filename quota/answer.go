@@ -2,35 +2,32 @@ package quota
 
 import "encoding/json"
 
-// Reason says why a request was refused or, in [Headroom], what leaves too little room. The
-// guide, docs/quota.md, says of each what to do.
+// Reason says why a request was refused or, in [Headroom], what leaves too little room;
+// docs/quota.md says of each what to do. The five from GetTaskRequestResourceFailed on are
+// events of Volcano's design.
 type Reason string
 
 // To add a reason, write its constant here and its row in the table of message.go, which has
 // its number in the book and its text.
 
 const (
-	ReasonUnknownQueue Reason = "UnknownQueue" // there is no such queue
-	ReasonQueueNotLeaf Reason = "QueueNotLeaf" // the queue has children, so it takes no jobs
-	ReasonQueueNotOpen Reason = "QueueNotOpen" // the queue, or a queue above it, is not open
-
-	// Volcano's design has events of these names, which a plugin records on the pod group.
+	ReasonUnknownQueue                 Reason = "UnknownQueue"                 // there is no such queue
+	ReasonQueueNotLeaf                 Reason = "QueueNotLeaf"                 // the queue has children, so it takes no jobs
+	ReasonQueueNotOpen                 Reason = "QueueNotOpen"                 // the queue, or a queue above it, is not open
 	ReasonGetTaskRequestResourceFailed Reason = "GetTaskRequestResourceFailed" // the request is invalid
 	ReasonEmptyQueueCapability         Reason = "EmptyQueueCapability"         // the queue's capability was never configured
 	ReasonInsufficientCPUQuota         Reason = "InsufficientCPUQuota"         // too little cpu is left
 	ReasonInsufficientMemoryQuota      Reason = "InsufficientMemoryQuota"      // too little memory is left
 	ReasonInsufficientScalarQuota      Reason = "InsufficientScalarQuota"      // too few cards are left, or too little of an output
-
-	// Of amounts: what leaves too little room.
-	ReasonOverCapacity    Reason = "OverCapacity"    // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
-	ReasonPromised        Reason = "Promised"        // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
-	ReasonNoQuota         Reason = "NoQuota"         // the queue at Level has no quota for the card, or for cpu or memory
-	ReasonFirmElsewhere   Reason = "FirmElsewhere"   // other tasks of the job are on another card already
-	ReasonNotOnNode       Reason = "NotOnNode"       // the card is not among those of the node, or that the caller names; a task that is bound to a node may have the first alternative there
-	ReasonHoldTooLarge    Reason = "HoldTooLarge"    // the job's hold would have to move here as a whole, and doesn't fit with the charges
-	ReasonNotTogether     Reason = "NotTogether"     // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
-	ReasonUnreadableQuota Reason = "UnreadableQuota" // the quota of the queue at Level for the card can't be read
-	ReasonTooLarge        Reason = "TooLarge"        // no limit is in the way, but a sum of the tree would reach 2^53; Limit is the most that Level's may come to
+	ReasonOverCapacity                 Reason = "OverCapacity"                 // the charges would exceed a limit; for a job, the charges without what is elastic, and the holds
+	ReasonPromised                     Reason = "Promised"                     // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
+	ReasonNoQuota                      Reason = "NoQuota"                      // the queue at Level has no quota for the card, or for cpu or memory
+	ReasonFirmElsewhere                Reason = "FirmElsewhere"                // other tasks of the job are on another card already
+	ReasonNotOnNode                    Reason = "NotOnNode"                    // the card is not among those of the node, or that the caller names; a task that is bound to a node may have the first alternative there
+	ReasonHoldTooLarge                 Reason = "HoldTooLarge"                 // the job's hold would have to move here as a whole, and doesn't fit with the charges
+	ReasonNotTogether                  Reason = "NotTogether"                  // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
+	ReasonUnreadableQuota              Reason = "UnreadableQuota"              // the quota of the queue at Level for the card can't be read
+	ReasonTooLarge                     Reason = "TooLarge"                     // no limit is in the way, but a sum of the tree would reach 2^53; Limit is the most that Level's may come to
 )
 
 // Refusal says why something was refused, with the numbers of what has too little room.

@@ -163,8 +163,7 @@ func (l *Ledger) check() (found []violation) {
 	return found
 }
 
-// Over lists the limits that are exceeded, by queue. Room is Limit - max(allocated,
-// allocated - elastic + inqueue), see [Usage].
+// Over lists the limits that are exceeded, by queue, each with a Room below 0.
 func (l *Ledger) Over() (list []Headroom) {
 	l.rlock()
 	defer l.mu.RUnlock()

@@ -35,11 +35,9 @@ const (
 	UnnamedIgnore UnnamedPolicy = "Ignore" // it is not counted
 )
 
-// Unlimited is a limit, or the room, where there is none. The others are the annotations
-// of Volcano's capacity-card plugin.
+// The annotations are those of Volcano's capacity-card plugin.
 const (
-	Unlimited = 1<<63 - 1
-
+	Unlimited         = 1<<63 - 1                 // a limit, or the room, where there is none
 	QuotaAnnotation   = "volcano.sh/card.quota"   // JSON object: card to count
 	RequestAnnotation = "volcano.sh/card.request" // JSON object: card or alternatives to count
 	NameAnnotation    = "volcano.sh/card.name"    // card or alternatives, as text

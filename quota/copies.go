@@ -10,8 +10,8 @@ type Fits struct {
 }
 
 // JobCopies counts how many new jobs like this one ReserveMany would reserve now, and says
-// what stops the next one: [Unlimited] if only a sum would, after more than a thousand. The
-// work doesn't grow with their number.
+// what stops the next: Unlimited if only a sum would, after more than a thousand. The work
+// doesn't grow with their number.
 func (l *Ledger) JobCopies(job *JobRequest) (f Fits, err error) {
 	l.serves(job.owner)
 	l.rlock()

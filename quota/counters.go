@@ -10,8 +10,8 @@ import (
 type counts struct{ questions, operations, refused, snapshots atomic.Uint64 }
 
 // Counters yields what the ledger has done since it was made, by names for Prometheus:
-// questions of what would be admitted, each of a batch; operations, calls that may change
-// it; refused of these; and snapshots. Later versions may yield more. It takes no lock.
+// questions, each of a batch; operations, calls that may change it; refused of these;
+// snapshots; maybe more later. It takes no lock.
 func (l *Ledger) Counters() iter.Seq2[string, uint64] {
 	l.made()
 	return func(yield func(string, uint64) bool) {

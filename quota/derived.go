@@ -63,7 +63,7 @@ func (l *Ledger) capability(q *queue, dim int) int64 {
 
 // CompareQueues is negative if queue a comes before b: by higher priority, lower share or
 // smaller name, of those above them with the same parent. A queue comes before those below
-// it, an unknown one last: a total order, on one state.
+// it, an unknown one last: a total order.
 func (l *Ledger) CompareQueues(a, b string) int {
 	l.rlock()
 	defer l.mu.RUnlock()

@@ -3,8 +3,6 @@
 // implements Volcano's capacity-card design, and differs from Volcano's code where that
 // would let a queue use more than its quota.
 //
-// # A ledger
-//
 // A [Ledger] is the account. It needs a catalog of the cluster, and the queues:
 //
 //	cfg := quota.Config{MissingUnlimited: true} // no limit of cpu and memory where a queue has none
@@ -19,14 +17,12 @@
 //
 //	job, faults, err := ledger.ResolveJob(quota.Job{ID: "train", Queue: "team-a", Annotations: annotations})
 //	answer, err := ledger.Reserve(job)
-//	if err == nil && !answer.OK {
-//		log.Print(answer.Refusal.Message()) // which limit of which queue, and how much room there is
-//	}
+//	log.Print(answer.OK, answer.Refusal.Message()) // which limit of which queue, and how much room there is
 //	task, faults, err := ledger.ResolveTask(quota.Task{ID: "train-0", Job: "train", Queue: "team-a", Pod: pod})
 //	answer, err = ledger.CommitOn(task, "node-1") // the card is one of the node's
 //	ledger.Release("train-0")                     // the task has ended
 //
-// The ledger has to know of changes in the cluster, and goes on after a restart:
+// It has to know of changes in the cluster, and goes on after a restart:
 //
 //	_, err = ledger.SetCatalog(catalog)
 //	orphans, _, err := ledger.SetQueues(queues)
@@ -36,21 +32,16 @@
 // # What holds
 //
 //   - Amounts are whole, see [Amount]; a card is 1000 milli-cards.
-//   - What a queue uses counts in every queue above it, and each has to have room.
-//   - What is charged stays within the limit, and so do holds and what jobs use of their mins.
-//   - A limit is exceeded only where it was lowered, or where a pod runs already. That is
-//     marked, see [Ledger.Over], and no admission raises it.
+//   - What a queue uses counts in every queue above it. What is charged stays within each
+//     limit, and so do holds and what jobs use of their mins. A limit is exceeded only where
+//     it was lowered, or a pod runs already: [Ledger.Over].
 //   - A quota is not the capacity: whether a card is free is not looked at.
-//
-// # What every method keeps to
-//
-//   - A [Ledger] and its requests may be used from several goroutines. Questions change
-//     nothing; changes are all or nothing. The package starts no goroutine and logs nothing.
-//   - Each change has a number, Seq. A method returns that of its change or, if nothing
-//     changed, of the state.
-//   - An error changes nothing and names what it is about. A bad name that a caller gives is
-//     an [ErrBadName]. What is wrong in an object, such as a pod, is no error: it comes as a
-//     *field.Error, or the request is refused.
+//   - A [Ledger] and its requests may be used from several goroutines; it starts none and
+//     logs nothing. Questions change nothing. Changes are all or nothing, and have a number,
+//     Seq: a method returns that of its change or, without one, of the state.
+//   - An error changes nothing and names what it is about; a bad name is an [ErrBadName].
+//     What is wrong in an object, such as a pod, is no error: it comes as a *field.Error, or
+//     the request is refused.
 //   - What a method returns belongs to the caller, and has a form in JSON. A sequence shows
 //     one state, and holds no lock.
 package quota

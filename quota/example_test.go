@@ -499,16 +499,6 @@ func ExampleQueue() {
 	// 8000 4000 0
 }
 
-// What Volcano's configuration passes to the plugin.
-func ExampleConfig_ParseArguments() {
-	var cfg quota.Config
-	fmt.Println(cfg.ParseArguments(map[string]any{"cardUnlimitedCpuMemory": true}), cfg.UnlimitedCPUMemory)
-	fmt.Println(cfg.ParseArguments(map[string]any{"cardUnlimitedCpuMemory": "true"}))
-	// Output:
-	// <nil> true
-	// quota: cardUnlimitedCpuMemory: Invalid value: "true": must be true or false, not a string
-}
-
 // What is wrong with a tree of queues, and what is probably not meant.
 func ExampleConfig_Validate() {
 	errs, warnings := new(quota.Config).Validate(newQueues(

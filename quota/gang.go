@@ -7,10 +7,10 @@ import (
 )
 
 // CommitAll charges a gang, or nothing: first the tasks without alternatives, then the
-// others in their order, each on top of those before it. Without AnyMix tasks of one job
-// with the same alternatives go on the first card with room for all. Charged has the cards
-// of all tasks, in the given order; a refusal is of the first that failed. A charged gang
-// is a repeat, a task twice in it an [ErrConflict].
+// others in order, each on top of those before it. Without AnyMix tasks of one job with the
+// same alternatives go on the first card with room for all. Charged has the cards of all,
+// in order; a refusal is of the first that failed. A charged gang is a repeat, a task twice
+// in it an [ErrConflict].
 func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	for _, t := range tasks {
 		l.serves(t.owner)

@@ -436,9 +436,7 @@ transformations:
 		if !answer.OK {
 			fmt.Println(answer.Refusal.Message())
 		}
-		for pod := range job.Explain() { // which resource makes which part
-			fmt.Print(pod)
-		}
+		fmt.Print(cfg.Transformation.Explain(gpus)) // which resource makes which part
 	}
 	reserve("train", corev1.ResourceList{"nvidia.com/a100": resource.MustParse("2")})
 	reserve("eval", corev1.ResourceList{"nvidia.com/t4": resource.MustParse("3")})

@@ -25,8 +25,7 @@ import (
 //
 // Decisions are made in internal/book. Its package comment says how to add one.
 
-// Ledger is the account of a tree of queues, for any number of goroutines. [New] and
-// [Restore] make one; the zero value panics.
+// Ledger is an account of queues, from [New] or [Restore]; the zero value panics.
 type Ledger struct {
 	// mu guards all but cfg, which stays, spare and counts. What a discovery knows of
 	// nodes, and the interner, have locks of their own, taken after mu and never before it.

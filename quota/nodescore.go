@@ -2,9 +2,9 @@ package quota
 
 import "math"
 
-// NodeScore says how much a task prefers a node for its cards: the mean over its items that
-// list several of 100 * 0.5^i, where card i, from 0, is the first that the node has and
-// that has room. Volcano's doesn't look for room.
+// NodeScore says how much a task prefers a node: the mean over its items with several cards
+// of 100 * 0.5^i, where card i, from 0, is the first that the node has and that has room.
+// Volcano's doesn't look for room.
 func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	l.serves(task.owner)
 	l.mu.RLock()

@@ -23,8 +23,7 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	return ok
 }
 
-// Allocatable reports whether a task can be charged now; of a charged one, whether another
-// like it can.
+// Allocatable reports whether a task can be charged now, or once more.
 func (l *Ledger) Allocatable(dst *Answer, task *TaskRequest) bool {
 	l.serves(task.owner)
 	l.mu.RLock()
@@ -71,8 +70,7 @@ func (l *Ledger) mayCharge(s *scratch, t *TaskRequest, cards *book.Set) (*book.Q
 // again is a repeat, another one an [ErrReserved].
 func (l *Ledger) Reserve(job *JobRequest) (Answer, error) { return l.reserveOne(job, false) }
 
-// Resize is Reserve, also with another min than the job has. Holds are made anew; a card
-// that the job's tasks are bound to stays.
+// Resize is Reserve with any min; holds are made anew, tasks' cards stay.
 func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(job, true) }
 
 // reserveOne is Reserve or Resize, which differ only where the job has another min.
@@ -176,8 +174,7 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	return l.commitOne(task, l.cardSet(cards), "")
 }
 
-// CommitOn is Commit on the cards of a node, which the ledger keeps, see
-// [Usage.RealCapability]. An unknown node allows no card.
+// CommitOn is Commit on the cards of a node, which is kept; none if unknown.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	l.serves(task.owner)
 	l.lock()

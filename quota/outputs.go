@@ -2,7 +2,6 @@ package quota
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
@@ -146,26 +145,4 @@ func (o *outputs) badRequest(list corev1.ResourceList) string {
 		}
 	}
 	return ""
-}
-
-// Explain says which resource makes which part of the charge in outputs; nil if the ledger
-// has none.
-func (t *TaskRequest) Explain() *transform.Explanation {
-	if t.owner == nil || t.owner.outs.none() {
-		return nil
-	}
-	return t.owner.outs.transformation.Explain(t.requests)
-}
-
-// Explain yields which resource makes which part of the min in outputs, for each task or,
-// without tasks, for MinResources. Each total is charged, rounded up. [Job.Min] has none.
-func (r *JobRequest) Explain() iter.Seq[*transform.Explanation] {
-	pods := r.pods
-	return func(yield func(*transform.Explanation) bool) {
-		for _, requests := range pods {
-			if !yield(r.owner.outs.transformation.Explain(requests)) {
-				return
-			}
-		}
-	}
 }

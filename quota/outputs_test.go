@@ -407,18 +407,6 @@ func TestOutputsQuestions(t *testing.T) {
 	p.want(answered(p.CommitAll(gang(2))), "yes")
 	p.want(answered(p.CommitAll(gang(2))), "repeat")
 	p.want(answered(p.Commit(p.task("g0", "g", "q", "t4:1"))), `quota: id is in use with other content: task "g0": charged is 4 kueue.x-k8s.io/credits of job "g" in queue "q", requested 1 kueue.x-k8s.io/credits of job "g" in queue "q"`)
-
-	p.want(p.task("a", "a", "q", "a100:2 t4:1").Explain().String(), compiled(t, poolRules).Explain(amountsOf("a100:2 t4:1")).String())
-	parts := ""
-	for one := range p.job("a", "q", "a100:2", 2).Explain() {
-		parts += fmt.Sprint(one.Results[0].Terms[0].Input, "; ")
-	}
-	p.want(parts, "nvidia.com/a100; nvidia.com/a100; ")
-	mixed := resolved(p.ResolveJob(Job{ID: "j", Queue: "q", Tasks: []Task{{Request: amountsOf("a100:1")}, {Request: amountsOf("t4:1")}}}))
-	for one := range mixed.Explain() { // one who looks at the first only
-		p.want(string(one.Results[0].Terms[0].Input), "nvidia.com/a100")
-		break
-	}
 }
 
 // TestOutputsOptions: refusals for want of an output leave the options to the cards.

@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/resvec/resvec/internal/document"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // entryError says what is wrong with an entry of an annotation or a list, or, as a note,
@@ -361,28 +358,4 @@ func parseCount(value json.RawMessage) (int64, string) {
 		return 0, codeTooLarge
 	}
 	return n, ""
-}
-
-// unlimitedArgument is the argument of Volcano's capacity-card plugin.
-const unlimitedArgument = "cardUnlimitedCpuMemory"
-
-// ParseArguments sets UnlimitedCPUMemory to the bool cardUnlimitedCpuMemory of the
-// arguments of Volcano's plugin, false without it. The error, also of another argument, is
-// an Aggregate of a *field.Error per fault.
-func (c *Config) ParseArguments(arguments map[string]any) error {
-	r := document.Report{Sorted: true}
-	root := document.FromGo(arguments, document.Options{}, &r)
-	x := root.Fields()
-	x.Known(unlimitedArgument)
-	v := x.Get(unlimitedArgument)
-	// A null that stands there was meant as something.
-	if v.Kind() == document.Absent && root.Has(unlimitedArgument) {
-		v.Refuse(field.TypeInvalid(field.NewPath(v.Path()), field.OmitValueType{}, "must be true or false, not null"))
-	}
-	unlimited := v.Boolean()
-	if err := r.Err("quota"); err != nil {
-		return err
-	}
-	c.UnlimitedCPUMemory = unlimited
-	return nil
 }

@@ -2,11 +2,10 @@ package quota
 
 import corev1 "k8s.io/api/core/v1"
 
-// Queue is a queue and its quota, as its object or a configuration describes it. The quota
-// annotation counts as Guarantee and Deserved, too, unless [Config] has others for these. An
-// entry that can't be read denies its card. A 0 is a limit. What isn't there a parent
-// doesn't limit, and a leaf may use none of it, but outputs, and cpu and memory with
-// MissingUnlimited. An amount from 2^53 on is no limit.
+// Queue is a queue and its quota. The quota annotation counts as Guarantee and Deserved,
+// too, unless [Config] has others for these. An entry that can't be read denies its card. A
+// 0 is a limit, an amount from 2^53 on none. What isn't there a parent doesn't limit, and a
+// leaf may use none of it, but outputs, and cpu and memory with MissingUnlimited.
 type Queue struct {
 	Name        string
 	Parent      string // empty: at the top

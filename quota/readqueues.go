@@ -9,10 +9,10 @@ import (
 // maxText is the size in bytes of the largest text of queues that is read.
 const maxText = 16 << 20
 
-// ReadQueues reads Volcano's Queues, in YAML or JSON, in any number of documents or Lists,
-// in their order. Where the queue root is among them, it is above those that name no
-// parent; else queues below root are at the top. The error is an Aggregate of a
-// *field.Error per fault; annotations are for [Config.Validate].
+// ReadQueues reads Volcano's Queues, in YAML or JSON, in any number of documents or Lists.
+// Where the queue root is among them, those that name no parent are below it; else queues
+// below root are at the top. The error is an Aggregate of a *field.Error per fault;
+// [Config.Validate] looks at annotations.
 func ReadQueues(data []byte) ([]Queue, error) {
 	var report document.Report
 	var queues []Queue

@@ -13,17 +13,14 @@ import (
 // Reconcile makes the ledger agree with what an informer sees, without losing what it
 // hasn't seen yet, as one change; the same view again is none. No limit refuses anything. It
 // takes as long as the view and the ledger are large, times the levels of the tree.
-//
-//   - An allocated task is charged on the cards that its node has. One that has ended or
-//     is in view.Deleted is released, and so is a confirmed one that the view doesn't
-//     have. A confirmed one that is pending or pipelined is rolled back.
+//   - An allocated task is charged on the cards that its node has. One that has ended or is
+//     Deleted is released, and so is a confirmed one that the view doesn't have. A confirmed
+//     one that is pending or pipelined is rolled back.
 //   - A charge that no view has confirmed is kept, and so is a reservation until a view
 //     has its job in another phase than Pending. Then it goes with the job.
-//   - A job's min is that of the view. Its charges are drawn against it, and the rest is
-//     held as by Reserve; what doesn't fit, on the first alternative.
-//   - A job in PhaseInqueue gets a reservation. One in PhaseRunning keeps its holds while
-//     MinMember tasks are charged; else, and in other phases, its min is what its charges
-//     cover.
+//   - A job's min is that of the view. Its charges are drawn against it, and the rest is held
+//     as by Reserve in PhaseInqueue, and in PhaseRunning while MinMember tasks are charged;
+//     what doesn't fit, on the first alternative. Else its min is what its charges cover.
 //
 // An [ErrConflict] is a job or task that is there twice, or a task in another queue than
 // its job. Other faults are Failed, alone.

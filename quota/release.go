@@ -3,15 +3,15 @@ package quota
 import "github.com/resvec/resvec/quota/internal/book"
 
 // Rollback takes commits back, in any order. What a task had of its job's min is held again
-// on that card, after later charges of the job there beyond the min. known means that all
-// ids were of charged tasks; others are left alone.
+// on that card, after later charges of the job there beyond the min. known: all ids were of
+// charged tasks; others are left alone.
 func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventRolledBack, tasks)
 }
 
-// Release ends tasks: their charges go, and their job's min shrinks by what they had of it.
-// The job stays reserved until ReleaseJob. Pending tasks are forgotten. known means that
-// all ids were of either; others are left alone.
+// Release ends tasks: their charges go, and their job's min shrinks by what they had of it;
+// the job stays reserved until ReleaseJob. Pending tasks are forgotten. known: all ids were
+// of either; others are left alone.
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
 }

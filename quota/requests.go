@@ -42,7 +42,6 @@ type JobRequest struct {
 	min       book.Min
 
 	fault
-	pods []corev1.ResourceList // what the items that are outputs were made of
 }
 
 // fault is what is wrong with a request.

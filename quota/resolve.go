@@ -20,11 +20,10 @@ import (
 // the pod as a whole, rounded up to whole cards. Cards that nobody knows, or that another
 // resource carries than those before them, are left out. A resource that carries cards,
 // none of which is listed, is an item of its own, as [Config.Unnamed] says. Parts of GPUs
-// by Koordinator's names count only by task.Cards; without these they are a note or, with
-// [UnnamedRefuse], a fault. On a node a task is charged on the first alternative there. A
-// fault in a pod makes a request that is refused; Invalid says why. The second result has
-// what is wrong with entries, or counts otherwise than written; Origin is a code. An error is
-// a bad id or an amount of Cards.
+// by Koordinator's names count only by task.Cards. A bound task is charged on the first
+// alternative of its node. A fault in a pod makes a request that is refused; Invalid says
+// why. The list has what is wrong with entries, or counts otherwise than written. An error
+// is a bad id or an amount of Cards.
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, field.ErrorList, error) {
 	t, notes, err := l.resolveTask(task)
 	return t, listed(notes), err
@@ -57,10 +56,9 @@ func (l *Ledger) resolveTask(task Task) (*TaskRequest, []entryError, error) {
 }
 
 // ResolveJob works out what a job needs before it may start: the cards of its live tasks
-// or, while they have none, of its annotation, and the cpu and memory of MinResources.
-// Gated tasks are subtracted. Faults in objects, and more than 64 items, make a request
-// that is refused, as in ResolveTask. An error is an amount or an item of job.Min that
-// nothing can have.
+// or, while they have none, of its annotation, and the cpu and memory of MinResources, less
+// what is gated. Faults, and more than 64 items, make a request that is refused. An error
+// is an amount or item of job.Min that nothing can have.
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, field.ErrorList, error) {
 	r, notes, err := l.resolveJob(job)
 	return r, listed(notes), err
@@ -229,7 +227,6 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	// Cards come first: whether there are any decides if cpu and memory count.
 	r.separate(t, drafts)
-	// Kept also where nothing is charged: Explain shows what came to nothing.
 	if !r.outs.none() {
 		t.requests = r.outs.requestsOf(task, p.requests)
 	}

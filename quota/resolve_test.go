@@ -631,31 +631,6 @@ func TestUnlimitedCPUMemory(t *testing.T) {
 	w.want(need, "2000/2")
 }
 
-func TestParseArguments(t *testing.T) {
-	for _, c := range []struct {
-		arguments map[string]any
-		want      bool
-		fault     string
-	}{
-		{nil, false, ""},
-		{map[string]any{"cardUnlimitedCpuMemory": true}, true, ""},
-		{map[string]any{"cardUnlimitedCpuMemory": false}, false, ""},
-		{map[string]any{"cardUnlimitedCpuMemory": "true"}, false, `quota: cardUnlimitedCpuMemory: Invalid value: "true": must be true or false, not a string`},
-		{map[string]any{"cardUnlimitedCpuMemory": nil}, false, "quota: cardUnlimitedCpuMemory: Invalid value: must be true or false, not null"},
-		{map[string]any{"other": true}, false, `quota: other: Unsupported value: "other": supported values: "cardUnlimitedCpuMemory"`},
-		{map[string]any{"": 1, "cardUnlimitedCpuMemory": 1}, false, `quota: [[""]: Unsupported value: "": supported values: "cardUnlimitedCpuMemory", cardUnlimitedCpuMemory: Invalid value: 1: must be true or false, not a number]`},
-	} {
-		cfg := Config{UnlimitedCPUMemory: true}
-		err := cfg.ParseArguments(c.arguments)
-		switch {
-		case err == nil && c.fault == "" && cfg.UnlimitedCPUMemory == c.want:
-		case err != nil && err.Error() == c.fault && cfg.UnlimitedCPUMemory:
-		default:
-			t.Errorf("%v: %v, %v", c.arguments, cfg.UnlimitedCPUMemory, err)
-		}
-	}
-}
-
 func BenchmarkResolveTask(b *testing.B) {
 	w := fleet(&testing.T{}, Config{}, "q", "A100:4")
 	task := Task{ID: "t", Job: "j", Queue: "q", Pod: podOf("A100|H100", "cpu:2 mem:1Gi gpu:1")}

@@ -287,8 +287,7 @@ func (b *jobBuilder) outputs() error {
 		}
 	}
 	if given := b.job.Min; given != nil {
-		// What pods make is then not what the job needs, and explains nothing of it.
-		b.made, b.req.pods = make([]int64, len(b.outs.names)), nil
+		b.made = make([]int64, len(b.outs.names)) // instead of what pods make
 		for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
 			i, known := b.outs.index(name)
 			switch amount := given.Outputs[name]; {
@@ -316,7 +315,6 @@ func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
 		b.req.fail("%s: %s", of, fault)
 		return
 	}
-	b.req.pods = append(b.req.pods, requests)
 	for i, amount := range amounts {
 		if b.made == nil {
 			b.made = make([]int64, len(amounts))

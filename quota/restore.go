@@ -20,10 +20,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Restore makes a ledger that answers and changes as that of data, from [Ledger.Snapshot]
-// of this version or an older one. catalog, which may be nil, is what was discovered since.
-// Errors are [ErrConfig] if cfg decides otherwise (all but OnEvent does), and [ErrSnapshot],
-// with the record.
+// Restore makes a ledger that answers and changes as the one of which data is the
+// [Ledger.Snapshot], of this version or an older one. catalog, which may be nil, is what
+// was discovered since. An [ErrConfig] is a cfg that decides otherwise (OnEvent doesn't),
+// an [ErrSnapshot] names the record.
 func Restore(cfg Config, catalog *device.Catalog, data []byte) (*Ledger, error) {
 	return restore(cfg, nil, catalog, data)
 }

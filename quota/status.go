@@ -22,9 +22,9 @@ type QueueStatus struct {
 }
 
 // Usage is how a queue stands in one resource. Capabilities may be [Unlimited]. The sum is
-// over the queue and its siblings, and total is the parent's or the cluster's, in which of
-// a card on a node the greater counts of what the catalog has and what is charged.
-// [Config.EnforceGuarantee] makes RealCapability the limit.
+// over the queue and its siblings; total is the parent's or the cluster's, with the greater
+// of what a node has of a card and what is charged there. [Config.EnforceGuarantee] makes
+// RealCapability the limit.
 type Usage struct {
 	Resource       string `json:"resource"`       // cpu, memory, the card or the output
 	Capability     Amount `json:"capability"`     // of this queue alone
@@ -64,8 +64,7 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	return s, true
 }
 
-// Samples returns all queues by name, for monitoring, each with the cards of which it has
-// a quota or another amount that is not 0.
+// Samples returns all queues by name, each with the cards of any amount but 0.
 func (l *Ledger) Samples() iter.Seq[QueueStatus] {
 	l.made()
 	return func(yield func(QueueStatus) bool) { slices.Values(l.samples())(yield) }

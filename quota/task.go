@@ -18,9 +18,8 @@ type Task struct {
 	Phase          TaskPhase           // for Reconcile; empty, and if the pod has ended: what the pod says
 }
 
-// TaskPhase says where a task stands, by Volcano's names. Others, such as Running and
-// Bound, count as allocated. Empty is what the pod says; without a pod, or a node, that is
-// pending.
+// TaskPhase says where a task stands, by Volcano's names; others, such as Bound, count as
+// allocated. Empty is the pod's; without pod or node, pending.
 type TaskPhase string
 
 const (
@@ -92,9 +91,8 @@ type Job struct {
 	MinUnknown   bool                // for Reconcile: the min stays as the ledger has it
 }
 
-// Phase says where a job stands, by the names of Volcano's PodGroup. Empty is pending: the
-// job gets no reservation, and loses one that was seen. Under others, such as Completed,
-// it keeps no holds.
+// Phase says where a job stands, by the names of Volcano's PodGroup. Empty is pending: no
+// reservation. Under others, such as Completed, it keeps no holds.
 type Phase string
 
 const (

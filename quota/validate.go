@@ -15,10 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate looks at queues. Errors are what SetQueues refuses, warnings what is probably not
-// meant: entries that can't be read or don't count; amounts above the capability, the
-// parent's or the cluster's. Origin is a code, such as deserved-above-capability, or an
-// ResolveJob's. catalog may be nil.
+// Validate looks at queues; catalog may be nil. Errors are what SetQueues refuses, warnings
+// likely mistakes: entries that can't be read or don't count; amounts above the capability,
+// the parent's or the cluster's. Origin is a code.
 func (c *Config) Validate(queues []Queue, catalog *device.Catalog) (errs, warnings field.ErrorList) {
 	m, err := newMap(c.Outputs)
 	if err != nil {

@@ -9,12 +9,11 @@ import (
 	"github.com/resvec/resvec/quota/internal/book"
 )
 
-// View is what an informer knows of jobs and tasks, in any order. Of a partial view the
-// jobs that aren't in Jobs stay as they are, with their tasks that aren't in Tasks or
-// Deleted. A job in Jobs comes with all of its tasks; one that has gone without, pending,
-// with their ids in Deleted. An allocated task in another queue than its job's takes the
-// job there. Of one that goes to another job list both jobs: it changes only the charges
-// of the old one.
+// View is what an informer knows of jobs and tasks. A job in Jobs comes with all of its
+// tasks; one that has gone without, pending, with their ids in Deleted. Jobs that a partial
+// view doesn't have stay, with their tasks that aren't in Tasks or Deleted. An allocated
+// task in another queue than its job's takes the job there. Of one that goes to another job
+// list both: only the charges of the old one change.
 type View struct {
 	Partial bool     // it is of what an event is about
 	Jobs    []Job    // their tasks that name no job or no queue are the job's
@@ -23,8 +22,8 @@ type View struct {
 }
 
 // Report is what [Ledger.Reconcile] found and did, by job and task. What stays Unseen the
-// caller gives back, by the Seq of the report of some rounds ago: tasks up to that by
-// [Ledger.Rollback], jobs by [Ledger.Expire].
+// caller gives back, up to the Seq of a report some rounds ago: tasks by [Ledger.Rollback],
+// jobs by [Ledger.Expire].
 type Report struct {
 	Seq        uint64 `json:"seq"`                  // of the ledger now
 	Changed    bool   `json:"changed"`              // anything; else Seq is what it was

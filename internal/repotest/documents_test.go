@@ -8,10 +8,8 @@ import (
 
 	"github.com/resvec/resvec/device/share"
 	"github.com/resvec/resvec/internal/document"
-	"github.com/resvec/resvec/quota"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/transform"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -106,19 +104,5 @@ func TestUnknownKeys(t *testing.T) {
 		if len(twice) != 2 || twice[0].Field != "zzz" || twice[1].Field != "zzz" {
 			t.Errorf("%s: %v", name, twice)
 		}
-	}
-}
-
-// TestArgumentsOfAHost: arguments that a host has decoded are answered alike.
-func TestArgumentsOfAHost(t *testing.T) {
-	err := new(quota.Config).ParseArguments(map[string]any{"zzz": 1, "cardUnlimitedCpuMemory": 1.5})
-	var list utilerrors.Aggregate
-	var same *document.ParseError
-	if !errors.As(err, &list) || len(list.Errors()) != 2 || !errors.As(err, &same) {
-		t.Errorf("%v", err)
-	}
-	want := `quota: [cardUnlimitedCpuMemory: Invalid value: 1.5: must be true or false, not a number, zzz: Unsupported value: "zzz": supported values: "cardUnlimitedCpuMemory"]`
-	if err.Error() != want {
-		t.Errorf("%s, want %s", err, want)
 	}
 }

@@ -35,7 +35,6 @@ func TestFaults(t *testing.T) {
 		"share.NewScorer":            {second(share.NewScorer(share.Config{Type: "x"})), []string{"part.type"}},
 		"transform.Compile":          {second(transform.Compile(&transform.Config{Rules: make([]transform.Rule, 1)}, transform.Options{})), []string{"part.resources.transformations[0].input"}},
 		"transform.FromTuples":       {second(transform.FromTuples(make([]transform.Tuple, 1))), []string{"part.tuples[0].input", "part.tuples[0].output", "part.tuples[0].strategy"}},
-		"quota.ParseArguments":       {new(quota.Config).ParseArguments(map[string]any{"x": 1}), []string{"part.x"}},
 		"quota.New":                  {second(quota.New(quota.Config{}, nil, []quota.Queue{{Name: "a", Parent: "b"}, {}})), []string{"part.queues[1].name", "part.queues[0].parent"}},
 	} {
 		var got []string
