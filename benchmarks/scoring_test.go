@@ -101,7 +101,7 @@ func scored[T float64 | int64](s shape, elements int, kernel, rowloop, structmap
 func newStrategyFit(s shape) *subject {
 	c := newCluster(100, s, everything)
 	pods, rules := c.newPods(allColumns(s.cols)...), newFitRules(c.names, allColumns(s.cols)...)
-	fit := scoring.Bind(testkit.Must(scoring.CompileStrategyFit(rules.config, c.m)), c.nodes)
+	fit := scoring.Bind(testkit.Must(scoring.CompileStrategy(scoring.StrategyConfig{Fit: rules.config}, c.m)), c.nodes)
 	plugin := &volcanoPlugin{weight: pluginWeight, resources: rules.volcano}
 	return scored(s, 2*s.elements(),
 		func(dst []float64, k int) { testkit.Check(fit.Score(dst, pods.amounts(k), nil)) },
@@ -141,7 +141,9 @@ func newScarceWeights(names []resourceName) *scarceWeights {
 func newSRA(s shape) *subject {
 	c := newCluster(101, s, mixed)
 	pods, weights := c.newPods(vectormap.CPU, vectormap.Memory, vectormap.GPU, vectormap.Pods), newScarceWeights(c.names)
-	scorer := scoring.Bind(testkit.Must(scoring.CompileSRA(weights.config, c.m)), c.nodes)
+	scorer := scoring.Bind(testkit.Must(scoring.CompileStrategy(scoring.StrategyConfig{
+		Fit: scoring.StrategyFitConfig{Weight: new(int64)}, SRA: &weights.config,
+	}, c.m)), c.nodes)
 	plugin := &volcanoPlugin{sraWeight: pluginWeight, sraTotal: weights.total, scarce: weights.volcano}
 	prepareSRA(c, weights, plugin)
 	return scored(s, s.elements(),

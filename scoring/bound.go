@@ -74,7 +74,7 @@ func Bind(scorer Scorer, nodes *vector.Nodes) *Bound {
 }
 
 // WithOverride returns the scorer of a pod that brings its own rules, bound to the same
-// nodes: they replace all rules of every [Strategy] and [StrategyFit]; a plugin's weight
+// nodes: they replace all rules of the fit of every [Strategy]; a plugin's weight
 // still applies. It shares what b keeps, so it is cheap, and is for the same goroutine.
 // A nil override returns b. It panics when the override was parsed against another map.
 func (b *Bound) WithOverride(o *PodOverride) *Bound {

@@ -388,8 +388,6 @@ func overridden(t testing.TB, s scoring.Scorer, o *scoring.PodOverride) scoring.
 	switch s := s.(type) {
 	case *scoring.Strategy:
 		return s.WithOverride(o)
-	case *scoring.StrategyFit:
-		return s.WithOverride(o)
 	case *scoring.Combination:
 		terms := slices.Clone(s.Terms())
 		for k := range terms {

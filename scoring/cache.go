@@ -97,6 +97,7 @@ func (b *Bound) lookup(pod vector.PodAmounts, rows *vector.Mask, tie vector.Tie)
 	if pass*float64(b.len()) < leastPass {
 		return nil
 	}
+	// Scores are kept in the order of a tie: they pay when it stays the same.
 	if c.ties++; !tie.Same(c.tie) {
 		c.tie, c.ties = tie, 0
 	}

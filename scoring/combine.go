@@ -15,8 +15,8 @@ type Term struct {
 
 	// Weight is finite. With 0 the term counts nothing. Give a negative one to a scorer
 	// whose lower scores are better, such as [DRF]. Mind the ranges: [Kube] and [Load]
-	// score 0 to 100, a [StrategyFit] 0 to 100 times the weight of its configuration,
-	// which is 10 by default.
+	// score 0 to 100, a [Strategy] 0 to 100 times the weights of its configuration,
+	// which are 10 for the fit by default, and none for SRA.
 	Weight float64
 
 	// Normalize rescales the scores over the selected rows before they are
@@ -105,6 +105,8 @@ func (c *combination) Score(request, requested, allocatable vector.ResourceVecto
 		if err != nil {
 			return 0, err
 		}
+		// The conversion rounds the product: fused with the sum it could end in other
+		// bits than on a CPU that has no such instruction.
 		sum += float64(c.weights[k] * x)
 	}
 	return sum, nil

@@ -4,10 +4,10 @@
 // A scorer is compiled once from a configuration against a map, and is then
 // immutable and safe for concurrent use:
 //
-//	StrategyFit   packs some resources and spreads others, a rule for each
-//	SRA           avoids nodes with scarce resources that a pod does not need
-//	Proportional  keeps cpu and memory for idle devices; a filter
-//	Strategy      these three, from a configuration of Volcano
+//	Strategy      Volcano's resource-strategy-fit, of one part or of all three:
+//	  Fit           packs some resources and spreads others, a rule for each
+//	  SRA           avoids nodes with scarce resources that a pod does not need
+//	  Proportional  keeps cpu and memory for idle devices; a filter
 //	Kube          kube-scheduler's integers: least, most, ratio, balanced
 //	Load, DRF     how full a node or a queue is, summed or dominant
 //	Combine       several of them, weighted and normalized

@@ -146,7 +146,7 @@ func (d *DRF) Explain(request, requested, allocatable vector.ResourceVector) (Ex
 	if err != nil {
 		return Explanation{}, err
 	}
-	next := 0 // in d.dims
+	next := 0 // in d.dims, which have the order in which explain asks
 	dims, counted := d.weights.explain(d.m, request, requested, allocatable, func(x *DimExplanation) (float64, bool) {
 		dim := &d.dims[next]
 		next++

@@ -13,7 +13,7 @@ import (
 
 // Types of other packages that embed a scorer of this one, and add 1 to its scores.
 type (
-	moreFit    struct{ *scoring.StrategyFit }
+	moreFit    struct{ *scoring.Strategy }
 	moreKube   struct{ *scoring.Kube }
 	moreLoad   struct{ scoring.Load }
 	moreScorer struct{ scoring.Scorer }
@@ -22,7 +22,7 @@ type (
 func more(x float64, err error) (float64, error) { return x + 1, err }
 
 func (s moreFit) Score(q, u, a vector.ResourceVector) (float64, error) {
-	return more(s.StrategyFit.Score(q, u, a))
+	return more(s.Strategy.Score(q, u, a))
 }
 
 func (s moreKube) Score(q, u, a vector.ResourceVector) (float64, error) {
@@ -57,7 +57,7 @@ func TestEmbeddedScorers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ own, more scoring.Scorer }{
-		"StrategyFit":   {strategy.Fit(), moreFit{strategy.Fit()}},
+		"Strategy":      {strategy.Fit(), moreFit{strategy.Fit()}},
 		"Kube":          {kube, moreKube{kube}},
 		"copy of Load":  {load, &moreLoad{*load}},
 		"any Scorer":    {strategy, moreScorer{strategy}},
@@ -151,7 +151,7 @@ func TestScorePercent(t *testing.T) {
 
 // A zero value is no term, and a nil interface neither.
 func TestCombineWithoutScorer(t *testing.T) {
-	for _, s := range []scoring.Scorer{nil, new(scoring.Kube), new(scoring.SRA)} {
+	for _, s := range []scoring.Scorer{nil, new(scoring.Kube), new(scoring.Strategy)} {
 		if _, err := scoring.Combine([]scoring.Term{{Scorer: s, Weight: 1}}); len(vectormap.Faults(nil, err)) != 1 || errors.Is(err, vector.ErrShape) {
 			t.Errorf("%T: %v", s, err)
 		}

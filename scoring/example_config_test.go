@@ -85,9 +85,9 @@ func ExampleParsePodOverride() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fit, err := scoring.CompileStrategyFit(scoring.StrategyFitConfig{
+	fit, err := scoring.CompileStrategy(scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{
 		Resources: map[string]scoring.FitRule{"nvidia.com/gpu": {Type: scoring.MostAllocated, Weight: 1}},
-	}, m)
+	}}, m)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -48,14 +48,14 @@ func examplePod(m *vectormap.ResourceVectorMap, cpu, gpus float64) vector.Resour
 	return v
 }
 
-func ExampleStrategyFit() {
+func ExampleCompileStrategy() {
 	m, nodes := exampleCluster()
-	fit, err := scoring.CompileStrategyFit(scoring.StrategyFitConfig{
+	fit, err := scoring.CompileStrategy(scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{
 		Resources: map[string]scoring.FitRule{
 			"nvidia.com/*": {Type: scoring.MostAllocated, Weight: 2}, // fill up nodes with GPUs
 			"cpu":          {Type: scoring.LeastAllocated, Weight: 1},
 		},
-	}, m)
+	}}, m)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func ExampleStrategyFit() {
 
 func ExampleBound_Explain() {
 	m, nodes := exampleCluster()
-	fit, err := scoring.CompileStrategyFit(scoring.StrategyFitConfig{}, m) // the defaults
+	fit, err := scoring.CompileStrategy(scoring.StrategyConfig{}, m) // the defaults
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -87,14 +87,14 @@ func ExampleBound_Explain() {
 
 // Volcano's plugin binpack scores 100 * weight * sum((U + q) * w / A) / sum(w).
 // A strategy fit whose rules are all MostAllocated gives the same.
-func ExampleStrategyFit_binpack() {
+func ExampleStrategyFitConfig_binpack() {
 	m, nodes := exampleCluster()
 	weight, weights := int64(1), map[string]int64{"cpu": 1, "nvidia.com/gpu": 2}
 	cfg := scoring.StrategyFitConfig{Weight: &weight, Resources: map[string]scoring.FitRule{}}
 	for name, w := range weights {
 		cfg.Resources[name] = scoring.FitRule{Type: scoring.MostAllocated, Weight: w}
 	}
-	fit, err := scoring.CompileStrategyFit(cfg, m)
+	fit, err := scoring.CompileStrategy(scoring.StrategyConfig{Fit: cfg}, m)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func ExampleStrategyFit_binpack() {
 // master and packs the workers, by annotations of its pods.
 func ExampleBound_WithOverride() {
 	m, nodes := exampleCluster()
-	fit, err := scoring.CompileStrategyFit(scoring.StrategyFitConfig{}, m)
+	fit, err := scoring.CompileStrategy(scoring.StrategyConfig{}, m)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -147,10 +147,13 @@ func ExampleBound_WithOverride() {
 	// worker: [750.00 250.00], best is a
 }
 
-func ExampleSRA() {
+func ExampleSRAConfig() {
 	m, nodes := exampleCluster()
 	setNode(nodes, "without", examplePod(m, 64000, 0), nil)
-	sra, err := scoring.CompileSRA(scoring.SRAConfig{Weight: 10, Resources: []string{"nvidia.com/gpu"}}, m)
+	sra, err := scoring.CompileStrategy(scoring.StrategyConfig{
+		Fit: scoring.StrategyFitConfig{Weight: new(int64)}, // off
+		SRA: &scoring.SRAConfig{Weight: 10, Resources: []string{"nvidia.com/gpu"}},
+	}, m)
 	if err != nil {
 		log.Fatal(err)
 	}

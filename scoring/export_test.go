@@ -79,13 +79,14 @@ func BestPruned(b *Bound, pod vector.PodAmounts, rows *vector.Mask) bool {
 	return ok
 }
 
-// Fit and SRA are the parts of a strategy; SRA is nil where there is none.
-func (s *Strategy) Fit() *StrategyFit { return s.fit }
-func (s *Strategy) SRA() *SRA         { return s.sra }
+// Fit and SRA are a strategy with one of its parts.
+func (s *Strategy) Fit() *Strategy { return &Strategy{compiled: s.compiled, fit: s.fit} }
+func (s *Strategy) SRA() *Strategy {
+	return &Strategy{compiled: s.compiled, fit: &strategyFit{m: s.m}, sra: s.sra}
+}
 
 // WithOverride returns the scorer with the rules of a pod, over single nodes.
-func (s *Strategy) WithOverride(o *PodOverride) *Strategy       { return s.withOverride(o) }
-func (f *StrategyFit) WithOverride(o *PodOverride) *StrategyFit { return f.withOverride(o) }
+func (s *Strategy) WithOverride(o *PodOverride) *Strategy { return s.withOverride(o) }
 
 // PathsOf returns the paths of the faults in an error, and the unknown names.
 var PathsOf = pathsOf

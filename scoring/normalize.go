@@ -119,7 +119,8 @@ func (r rescaling) apply(dst, src []float64, rows []uint64) {
 	}
 }
 
-// linear returns the factor and the offset that r comes to.
+// linear returns the factor and the offset that r comes to: an explanation multiplies the
+// contributions by the factor, and lists the offset, which no resource has, on its own.
 func (r rescaling) linear() (factor, offset float64) {
 	switch r.kind {
 	case toConstant:
@@ -160,7 +161,7 @@ func normalizedInt(x, least, most int64, mode Normalization) int64 {
 		return 100
 	}
 	p := signedPercent(x, most)
-	if p < 100-math.MaxInt64 {
+	if p < 100-math.MaxInt64 { // 100 - p would wrap around
 		return math.MaxInt64
 	}
 	return 100 - p
@@ -172,10 +173,12 @@ func signedPercent(x, whole int64) int64 {
 	if x >= 0 {
 		return int64(percent(uint64(x), uint64(whole)))
 	}
+	// -uint64(x) is the magnitude of x, also of MinInt64, which has none as an int64.
 	return -int64(min(percent(-uint64(x), uint64(whole)), 1<<63))
 }
 
-// percent returns floor(x*100/whole), at most MaxUint64.
+// percent returns floor(x*100/whole), at most MaxUint64. The product has up to 71 bits,
+// and Div64 panics where the quotient has more than 64.
 func percent(x, whole uint64) uint64 {
 	high, low := bits.Mul64(x, 100)
 	if high >= whole {

@@ -23,8 +23,8 @@ const (
 // object have.
 const maxAnnotations = 256 << 10
 
-// PodOverride is a pod's own rule set, which replaces the rules of a [StrategyFit];
-// see [ParsePodOverride] and [Bound.WithOverride]. It is immutable and
+// PodOverride is a pod's own rule set, which replaces the rules of the fit of a
+// [Strategy]; see [ParsePodOverride] and [Bound.WithOverride]. It is immutable and
 // safe for concurrent use. A nil pointer overrides nothing.
 type PodOverride struct {
 	schema vector.Schema // of the map that it was parsed against

@@ -117,6 +117,8 @@ func (p *placer) start(b *Bound, pods []vector.PodAmounts, among []*vector.Mask,
 	p.some = false
 	for k := range p.shapes {
 		s := &p.shapes[k]
+		// A pass over all rows pays from a few pods on. What begin refuses has no row:
+		// Best says so without a pass.
 		s.kept = room > 0 && s.pods >= placePods && b.begin(s.pod, s.among, tie)
 		if s.kept {
 			room--

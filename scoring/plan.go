@@ -220,6 +220,7 @@ func (p *plan) explain(b *Bound, pod vector.PodAmounts, row int) (Explanation, e
 		if explanations[k], err = t.explain(b, pod, row); err != nil {
 			return Explanation{}, err
 		}
+		// Rounded before it is added, as in the kernel: the same bits on every CPU.
 		total += float64(p.sum.weights[k] * explanations[k].Total)
 	}
 	e := p.sum.join(explanations, rescalings)

@@ -75,7 +75,7 @@ type Result struct {
 }
 
 // CompileProportional compiles a configuration against a map. Errors are those
-// of [CompileStrategyFit].
+// of [CompileStrategy].
 func CompileProportional(cfg ProportionalConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Proportional, error) {
 	var r report
 	p := compileProportional(&cfg, m, options(opts), &r)

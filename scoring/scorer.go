@@ -151,9 +151,6 @@ func (c *compiled) Warnings() field.ErrorList { return c.warnings }
 
 func (c *compiled) made() *vectormap.ResourceVectorMap { return c.m }
 
-// schema returns the schema of the map.
-func (c *compiled) schema() vector.Schema { return c.m.Schema() }
-
 // checkRequest checks the amounts of a request, all of them, whether they are
 // scored or not.
 func (c *compiled) checkRequest(request vector.ResourceVector) error {

@@ -10,48 +10,35 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// SRAConfig configures [CompileSRA], the avoidance of nodes that have scarce
-// resources.
+// SRAConfig configures SRA, the avoidance of nodes that have scarce resources, a part of
+// Volcano's plugin resource-strategy-fit: a node scores the higher the fewer of them it
+// has, so that pods that need none stay off the nodes that have them. A score is from 0
+// to 100 times Weight.
+//
+// A node has a resource when its allocatable amount is above 0. A node that
+// lacks a resource that the pod requests, scarce or not, scores 0. Otherwise the
+// score is 100 times Weight times the sum of the weights of the
+// scarce resources that the node lacks, divided by the sum of all their weights;
+// it is 0 when that sum is. Used amounts don't matter, and to request a scarce
+// resource doesn't remove its penalty.
 type SRAConfig struct {
 	Weight         int64            // 0 or less: off
 	Resources      []string         // the scarce resources, exact names
 	ResourceWeight map[string]int64 // by name; missing or negative: 1
 }
 
-// SRA, the avoidance of scarce resources, scores a node the higher the fewer
-// scarce resources it has, so that pods that need none stay off the nodes that
-// have them: a part of Volcano's plugin resource-strategy-fit. A score is from 0
-// to 100 times the plugin's weight.
-//
-// A node has a resource when its allocatable amount is above 0. A node that
-// lacks a resource that the pod requests, scarce or not, scores 0. Otherwise the
-// score is 100 times the plugin's weight times the sum of the weights of the
-// scarce resources that the node lacks, divided by the sum of all their weights;
-// it is 0 when that sum is. Used amounts don't matter, and to request a scarce
-// resource doesn't remove its penalty.
-type SRA struct {
-	compiled
+// avoidance is an [SRAConfig] that is compiled.
+type avoidance struct {
+	m       *vectormap.ResourceVectorMap
 	rules   []sraRule // ascending by index
 	outside float64   // the sum of the weights of scarce names that are not in the map
 	total   float64   // the sum of all weights
 	weight  int64     // of the plugin; 0 is off
 }
 
-// CompileSRA compiles a configuration against a map. Errors are as in
-// [CompileStrategyFit].
-func CompileSRA(cfg SRAConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*SRA, error) {
-	var r report
-	s := compileSRA(&cfg, m, options(opts), &r)
-	var err error
-	if s.warnings, err = r.finish(); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func compileSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *report) *SRA {
+func compileSRA(cfg *SRAConfig, m *vectormap.ResourceVectorMap, o Option, r *report) *avoidance {
 	rules, outside, total, weight := resolveSRA(cfg, m, o, r)
-	return &SRA{compiled: compiled{m: m}, rules: rules, outside: float64(outside), total: float64(total), weight: weight}
+	return &avoidance{m: m, rules: rules, outside: float64(outside), total: float64(total), weight: weight}
 }
 
 // sraRule is the weight of one scarce resource.
@@ -124,15 +111,7 @@ func sraWeights(cfg *SRAConfig, names []string, r *report) map[string]int64 {
 	return weights
 }
 
-// Score returns the score of one node. requested is checked for its length only.
-func (s *SRA) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	if err := s.checkRow(request, requested, allocatable); err != nil {
-		return 0, err
-	}
-	return s.score(request, allocatable), nil
-}
-
-func (s *SRA) score(request, allocatable vector.ResourceVector) float64 {
+func (s *avoidance) score(request, allocatable vector.ResourceVector) float64 {
 	for i, q := range request {
 		if q > 0 && !(at(allocatable, i) > 0) {
 			return 0
@@ -148,48 +127,23 @@ func (s *SRA) score(request, allocatable vector.ResourceVector) float64 {
 }
 
 // points returns the score for absent resources of this weight.
-func (s *SRA) points(absent float64) float64 {
+func (s *avoidance) points(absent float64) float64 {
 	if s.weight == 0 || s.total == 0 {
 		return 0
 	}
 	return float64(s.highest()*absent) / s.total
 }
 
-func (s *SRA) highest() float64 { return float64(100 * s.weight) }
+func (s *avoidance) highest() float64 { return float64(100 * s.weight) }
 
-func (s *SRA) self() Scorer { return s }
-
-func (s *SRA) bind() rowScorer { return &boundSRA{SRA: s} }
-
-// boundSRA is an SRA over the rows of nodes. It keeps the score that each node gives a pod
+// boundSRA is an avoidance over the rows of nodes. It keeps the score that each node gives a pod
 // whose resources it all has: that depends on what nodes have alone.
 type boundSRA struct {
-	*SRA
+	*avoidance
 	scores  []float64
 	version uint64 // of the allocatable amounts
 	started bool
 	changed []int32
-}
-
-func (s *boundSRA) divisors() []int { return nil }
-
-func (s *boundSRA) cost() rowCost { return rowCost{column: 0.06, most: 8} }
-
-func (s *boundSRA) highest() float64 {
-	if s.weight == 0 {
-		return 0
-	}
-	return s.SRA.highest()
-}
-
-func (s *boundSRA) scoreRows(dst []float64, a *amounts, words []uint64) {
-	if s.weight == 0 {
-		kernel.EachRow(len(dst), words, func(i int) { dst[i] = 0 })
-		return
-	}
-	var b sraBatch
-	b.init(s, a, nil)
-	b.set(dst, words)
 }
 
 // base returns the scores by row, brought up to date.
@@ -199,7 +153,7 @@ func (s *boundSRA) base(allocatable *vector.Matrix) []float64 {
 		return s.scores
 	}
 	all := !s.started
-	if !all {
+	if !all { // all is true where the log of changes does not reach back that far
 		s.changed, all = allocatable.Changed(s.changed, s.version)
 	}
 	s.scores = slices.Grow(s.scores, max(n-len(s.scores), 0))[:n]
@@ -215,7 +169,7 @@ func (s *boundSRA) base(allocatable *vector.Matrix) []float64 {
 }
 
 // setBase sets dst to the base of all rows.
-func (s *SRA) setBase(dst []float64, allocatable *vector.Matrix) {
+func (s *avoidance) setBase(dst []float64, allocatable *vector.Matrix) {
 	switch {
 	case s.total == 0:
 		clear(dst)
@@ -234,7 +188,7 @@ func (s *SRA) setBase(dst []float64, allocatable *vector.Matrix) {
 }
 
 // rowBase returns the base of one row of the matrix.
-func (s *SRA) rowBase(allocatable *vector.Matrix, row int) float64 {
+func (s *avoidance) rowBase(allocatable *vector.Matrix, row int) float64 {
 	absent := s.outside
 	for k := range s.rules {
 		if r := &s.rules[k]; !(allocatable.At(row, r.index) > 0) {
@@ -244,7 +198,7 @@ func (s *SRA) rowBase(allocatable *vector.Matrix, row int) float64 {
 	return s.points(absent)
 }
 
-// sraBatch is a scorer made ready for one request and the amounts of nodes.
+// sraBatch is an avoidance made ready for one request and the amounts of nodes.
 type sraBatch struct {
 	base    []float64 // by row
 	amounts amounts
@@ -253,11 +207,11 @@ type sraBatch struct {
 	n       int                     // of columns; more than batchColumns if some are left out
 }
 
-// init takes a fit whose scores will be added, or nil.
+// init takes the fit whose scores will be added: what it scores needs no second look.
 func (b *sraBatch) init(s *boundSRA, a *amounts, fit *fitBatch) {
 	b.base, b.amounts = s.base(a.allocatable), *a
 	for i, q := range a.request {
-		if !(q > 0) || fit != nil && fit.scores(i) {
+		if !(q > 0) || fit.scores(i) {
 			continue
 		}
 		if b.n < batchColumns {
@@ -304,17 +258,9 @@ func (b *sraBatch) presentRow(base float64, row int) float64 {
 	return base
 }
 
-// Explain returns the part of every scarce resource, and the resources that the
+// explain returns the part of every scarce resource, and the resources that the
 // pod requests.
-func (s *SRA) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
-	if err := s.checkRow(request, requested, allocatable); err != nil {
-		return Explanation{}, err
-	}
-	term, reason := s.explain(request, requested, allocatable)
-	return Explanation{Total: term.Score, Reason: reason, Terms: []TermExplanation{term}}, nil
-}
-
-func (s *SRA) explain(request, requested, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
+func (s *avoidance) explain(request, requested, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
 	term = TermExplanation{Name: nameSRA, Weight: 1, Score: s.score(request, allocatable)}
 	rules := s.rules
 	for i := range s.m.Len() {

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/resvec/resvec/vector"
@@ -8,27 +9,29 @@ import (
 )
 
 // StrategyConfig configures [CompileStrategy]: Volcano's plugin
-// resource-strategy-fit as a whole.
+// resource-strategy-fit as a whole, or one part of it.
 type StrategyConfig struct {
-	Fit          StrategyFitConfig
+	Fit          StrategyFitConfig   // the zero value has default rules; with a Weight of 0 it is off
 	SRA          *SRAConfig          // nil: off
 	Proportional *ProportionalConfig // nil: off
 }
 
-// Strategy is Volcano's plugin resource-strategy-fit as a whole. As a [Scorer]
-// its score is the score of [StrategyFit] plus the score of [SRA]; where the pod doesn't
+// Strategy is Volcano's plugin resource-strategy-fit. As a [Scorer] its score is that of
+// its [StrategyFitConfig] plus that of its [SRAConfig]; where the pod doesn't
 // fit, the fit is 0 and SRA is still added. [Proportional] stays a predicate of
-// its own. Compile a part of the configuration to score or audit it alone.
+// its own. A part that is off adds 0: to score or audit one part alone, compile a
+// configuration in which only that one is on.
 type Strategy struct {
 	compiled
-	fit          *StrategyFit
-	sra          *SRA          // nil: not configured
+	fit          *strategyFit
+	sra          *avoidance    // nil: not configured
 	proportional *Proportional // nil: not configured
 }
 
-// CompileStrategy compiles a configuration against a map. Errors are as in
-// [CompileStrategyFit], of all parts together, with paths that begin with sra and
-// proportional for those.
+// CompileStrategy compiles a configuration against a map. Patterns are resolved here,
+// once. Errors are a utilerrors.Aggregate of *field.Error sorted by path, a
+// [*vectormap.UnknownResourcesError], or both joined, of all parts together: paths begin
+// with sra and proportional for those.
 func CompileStrategy(cfg StrategyConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*Strategy, error) {
 	var r report
 	o := options(opts)
@@ -56,6 +59,18 @@ func (s *Strategy) Proportional() *Proportional {
 	return s.proportional
 }
 
+// Resolved returns which key of the rules of the fit, a name or a pattern, gives the
+// rule of which resource: indices in the map, ascending, with keys.
+func (s *Strategy) Resolved() iter.Seq2[int, string] {
+	return func(yield func(index int, key string) bool) {
+		for _, r := range s.fit.rules {
+			if !yield(r.index, r.key) {
+				return
+			}
+		}
+	}
+}
+
 // withOverride returns the scorer of a pod that brings its own rules for the fit.
 func (s *Strategy) withOverride(o *PodOverride) *Strategy {
 	own := *s
@@ -79,8 +94,9 @@ func (s *Strategy) self() Scorer { return s }
 
 func (s *Strategy) bind() rowScorer {
 	b := &boundStrategy{Strategy: s}
+	// An SRA without points would keep a score per node for nothing.
 	if s.sra != nil && s.sra.points(s.sra.total) > 0 {
-		b.sra = &boundSRA{SRA: s.sra}
+		b.sra = &boundSRA{avoidance: s.sra}
 	}
 	return b
 }
@@ -107,6 +123,8 @@ func (s *boundStrategy) highest() float64 {
 	return s.fit.highest() + s.sra.highest()
 }
 
+// scoreRows adds both parts in one pass: a second one would read dst again, and the columns
+// of what both look at.
 func (s *boundStrategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 	var fit fitBatch
 	fit.init(s.fit, a)
@@ -120,15 +138,16 @@ func (s *boundStrategy) scoreRows(dst []float64, a *amounts, words []uint64) {
 }
 
 func (s *boundStrategy) blockBounds(dst []float64, a *amounts, words []uint64) (slack float64, ok bool) {
-	if s.sra == nil {
-		return s.fit.blockBounds(dst, a, words)
-	}
 	var fit fitBatch
 	fit.init(s.fit, a)
+	if s.sra == nil {
+		return fit.blockBounds(dst, nil, 0, words)
+	}
 	return fit.blockBounds(dst, s.sra.base(a.allocatable), s.sra.highest(), words)
 }
 
-// Explain returns the parts of both scorers.
+// Explain returns a term for the fit, also when it is off, and one for SRA if it is
+// configured.
 func (s *Strategy) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
 	if err := s.checkRow(request, requested, allocatable); err != nil {
 		return Explanation{}, err

@@ -138,8 +138,8 @@ func wantStrategy(t *testing.T, what string, got []float64, want ...float64) {
 	}
 }
 
-func compileStrategyFit(m *vectormap.ResourceVectorMap, weight int64, rules string) *scoring.StrategyFit {
-	return testkit.Must(scoring.CompileStrategyFit(scoring.StrategyFitConfig{Weight: &weight, Resources: strategyRules(rules)}, m))
+func compileStrategyFit(m *vectormap.ResourceVectorMap, weight int64, rules string) *scoring.Strategy {
+	return compileStrategy(m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Weight: &weight, Resources: strategyRules(rules)}})
 }
 
 // One node, two resources.
@@ -308,17 +308,15 @@ func TestSRA(t *testing.T) {
 		s := compileStrategy(seed, scoring.StrategyConfig{Fit: c.fit, SRA: c.sra})
 		what := fmt.Sprintf("%+v, %s", *c.sra, c.pod)
 		wantStrategy(t, what, strategyScores(t, s, seed, c.pod, c.nodes), c.want...)
-		if c.fit.Weight != nil && *c.fit.Weight == 0 {
-			alone := testkit.Must(scoring.CompileSRA(*c.sra, seed))
-			wantStrategy(t, what+", alone", strategyScores(t, alone, seed, c.pod, c.nodes), c.want...)
-		}
 	}
 }
 
 // TestSRAOutside gives weight to a scarce resource that no node can have.
 func TestSRAOutside(t *testing.T) {
 	m := strategyMap(t, "t4")
-	s, err := scoring.CompileSRA(scoring.SRAConfig{Weight: 2, Resources: []string{strategyT4, strategyA10}}, m, scoring.AllowUnknown)
+	s, err := scoring.CompileStrategy(scoring.StrategyConfig{
+		Fit: scoring.StrategyFitConfig{Weight: new(int64)}, SRA: &scoring.SRAConfig{Weight: 2, Resources: []string{strategyT4, strategyA10}},
+	}, m, scoring.AllowUnknown)
 	if err != nil || len(s.Warnings()) != 1 {
 		t.Fatalf("error %v, warnings %v", err, s.Warnings())
 	}
@@ -463,13 +461,13 @@ func TestStrategyParts(t *testing.T) {
 		t.Errorf("got %v", s.Proportional())
 	}
 	var got []string
-	for index, key := range s.Fit().Resolved() {
+	for index, key := range s.Resolved() {
 		got = append(got, m.Name(index)+" by "+key)
 	}
 	if want := []string{"cpu by cpu", "memory by memory"}; !slices.Equal(got, want) {
 		t.Errorf("default rules are %q", got)
 	}
-	for range s.Fit().Resolved() {
+	for range s.Resolved() {
 		break
 	}
 
@@ -503,10 +501,10 @@ func TestStrategyExplain(t *testing.T) {
 		return checkStrategyExplanation(t, s, request, u, a, score)
 	}
 	fit := compileStrategyFit(m, 10, "gpu Most1 foo Least2 cpu Most1")
-	weight := int64(10)
-	sra := testkit.Must(scoring.CompileSRA(scoring.SRAConfig{
-		Weight: weight, Resources: []string{strategyT4, strategyA10}, ResourceWeight: map[string]int64{strategyA10: 0},
-	}, m))
+	sra := compileStrategy(m, scoring.StrategyConfig{
+		Fit: scoring.StrategyFitConfig{Weight: new(int64)},
+		SRA: &scoring.SRAConfig{Weight: 10, Resources: []string{strategyT4, strategyA10}, ResourceWeight: map[string]int64{strategyA10: 0}},
+	})
 	o, _, err := scoring.ParsePodOverride(map[string]string{
 		"volcano.sh/resource-strategy-scoring-type": "MostAllocated", "volcano.sh/resource-strategy-weight": `{"cpu":0,"nvidia.com/gpu":1}`,
 	}, m)
@@ -540,7 +538,7 @@ func TestStrategyExplain(t *testing.T) {
 	} {
 		e := explain(c.scorer, c.pod, c.allocatable, c.used)
 		var dims []string
-		for _, d := range e.Terms[0].Dims {
+		for _, d := range e.Terms[len(e.Terms)-1].Dims {
 			short := d.Name[strings.LastIndex(d.Name, "/")+1:]
 			dims = append(dims, fmt.Sprintf("%s %v %.6g", short, d.Status, d.Contribution))
 		}

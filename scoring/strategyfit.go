@@ -2,7 +2,6 @@ package scoring
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
@@ -18,22 +17,10 @@ type FitRule struct {
 	Weight int64       // 0 or less: 1
 }
 
-// StrategyFitConfig configures [CompileStrategyFit].
-type StrategyFitConfig struct {
-	// Weight is the plugin's weight, resourceStrategyFitWeight: nil or a
-	// negative one means 10, and 0 turns the scorer off.
-	Weight *int64
-
-	// Resources are the rules by resource name or pattern. nil means cpu and
-	// memory, both LeastAllocated with weight 1; a map that is empty but not
-	// nil has no rules, and every score is 0.
-	Resources map[string]FitRule
-}
-
-// StrategyFit scores a node by how full (MostAllocated) or how empty
-// (LeastAllocated) the pod would leave it, each resource by its own rule and
-// weight: the scoring part of Volcano's plugin resource-strategy-fit. A score is
-// from 0 to 100 times the plugin's weight.
+// StrategyFitConfig configures the scoring part of Volcano's plugin resource-strategy-fit:
+// it scores a node by how full (MostAllocated) or how empty (LeastAllocated) the pod
+// would leave it, each resource by its own rule and weight. A score is from 0 to 100
+// times Weight.
 //
 // Only resources that the pod requests and that have a rule count. With U requested,
 // A allocatable, x = U + request and w the rule's weight, each adds
@@ -42,33 +29,32 @@ type StrategyFitConfig struct {
 //	LeastAllocated: ((A - x) * w) / A
 //
 // in the order of the map, and the score is the sum, divided by the sum of their
-// weights, times 100 times the plugin's weight. A resource that the node does
+// weights, times 100 times Weight. A resource that the node does
 // not have adds nothing, but its weight counts. A node on which one of them
 // would be more than full, or whose amounts of it are negative, NaN or infinite,
 // scores 0; exactly full is fine. Without a resource that counts, every node
 // scores 0.
-type StrategyFit struct {
-	compiled
+type StrategyFitConfig struct {
+	// Weight is the plugin's weight, resourceStrategyFitWeight: nil or a
+	// negative one means 10, and 0 turns this part off.
+	Weight *int64
+
+	// Resources are the rules by resource name or pattern. nil means cpu and
+	// memory, both LeastAllocated with weight 1; a map that is empty but not
+	// nil has no rules, and every score is 0.
+	Resources map[string]FitRule
+}
+
+// strategyFit is a [StrategyFitConfig] that is compiled.
+type strategyFit struct {
+	m      *vectormap.ResourceVectorMap
 	rules  []fitRule // ascending by index
 	weight int64     // of the plugin; 0 is off
 }
 
-// CompileStrategyFit compiles a configuration against a map. Patterns are
-// resolved here, once. Errors are a utilerrors.Aggregate of *field.Error sorted
-// by path, a [*vectormap.UnknownResourcesError], or both joined.
-func CompileStrategyFit(cfg StrategyFitConfig, m *vectormap.ResourceVectorMap, opts ...Option) (*StrategyFit, error) {
-	var r report
-	f := compileFit(&cfg, m, options(opts), &r)
-	var err error
-	if f.warnings, err = r.finish(); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-func compileFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option, r *report) *StrategyFit {
+func compileFit(cfg *StrategyFitConfig, m *vectormap.ResourceVectorMap, o Option, r *report) *strategyFit {
 	rules, weight := resolveFit(cfg, m, o, r)
-	return &StrategyFit{compiled: compiled{m: m}, rules: rules, weight: weight}
+	return &strategyFit{m: m, rules: rules, weight: weight}
 }
 
 const defaultFitWeight = 10
@@ -144,37 +130,17 @@ func badType(rule string, kind ScoringType) *field.Error {
 
 var fitTypes = []ScoringType{LeastAllocated, MostAllocated}
 
-// Resolved returns which key of the configuration, a name or a pattern, gives the
-// rule of which resource: indices in the map, ascending, with keys.
-func (f *StrategyFit) Resolved() iter.Seq2[int, string] {
-	return func(yield func(index int, key string) bool) {
-		for _, r := range f.rules {
-			if !yield(r.index, r.key) {
-				return
-			}
-		}
-	}
-}
-
-// withOverride returns the scorer of a pod that brings its own rules.
-func (f *StrategyFit) withOverride(o *PodOverride) *StrategyFit {
-	if o.schema != f.schema() {
+// withOverride returns the part of a pod that brings its own rules.
+func (f *strategyFit) withOverride(o *PodOverride) *strategyFit {
+	if o.schema != f.m.Schema() {
 		panic(panicOverride)
 	}
-	return &StrategyFit{compiled: f.compiled, rules: o.rules, weight: f.weight}
+	return &strategyFit{m: f.m, rules: o.rules, weight: f.weight}
 }
 
 const panicOverride = "scoring: override of another map"
 
-// Score returns the score of one node.
-func (f *StrategyFit) Score(request, requested, allocatable vector.ResourceVector) (float64, error) {
-	if err := f.checkRow(request, requested, allocatable); err != nil {
-		return 0, err
-	}
-	return f.score(request, requested, allocatable), nil
-}
-
-func (f *StrategyFit) score(request, requested, allocatable vector.ResourceVector) float64 {
+func (f *strategyFit) score(request, requested, allocatable vector.ResourceVector) float64 {
 	sum, weights := 0.0, 0.0
 	for k := range f.rules {
 		r := &f.rules[k]
@@ -203,22 +169,21 @@ func (r *fitRule) part(request, requested, allocatable float64) (part float64, o
 
 // points turns the sum over the resources that count, and the sum of their
 // weights, into a score.
-func (f *StrategyFit) points(sum, weights float64) float64 {
+func (f *strategyFit) points(sum, weights float64) float64 {
 	if weights == 0 || f.weight <= 0 {
 		return 0
 	}
 	return float64(float64(sum/weights) * f.highest()) // SRA adds to it
 }
 
-func (f *StrategyFit) highest() float64 { return float64(100 * f.weight) }
+func (f *strategyFit) highest() float64 { return float64(100 * f.weight) }
 
-func (f *StrategyFit) self() Scorer { return f }
-
-func (f *StrategyFit) bind() rowScorer { return f }
-
-func (f *StrategyFit) withRules(o *PodOverride) rowScorer { return f.withOverride(o) }
-
-func (f *StrategyFit) divisors() []int {
+// divisors has no columns for a part that is off: the nodes would keep their reciprocals
+// for nothing.
+func (f *strategyFit) divisors() []int {
+	if f.weight == 0 {
+		return nil
+	}
 	var columns []int
 	for k := range f.rules {
 		columns = append(columns, f.rules[k].index)
@@ -226,27 +191,15 @@ func (f *StrategyFit) divisors() []int {
 	return columns
 }
 
-func (f *StrategyFit) cost() rowCost { return rowCost{column: 0.2, most: float64(len(f.rules))} }
-
-func (f *StrategyFit) scoreRows(dst []float64, a *amounts, words []uint64) {
-	var b fitBatch
-	b.init(f, a)
-	b.set(dst, words)
-}
-
-func (f *StrategyFit) blockBounds(dst []float64, a *amounts, words []uint64) (slack float64, ok bool) {
-	var b fitBatch
-	b.init(f, a)
-	return b.blockBounds(dst, nil, 0, words)
-}
+func (f *strategyFit) cost() rowCost { return rowCost{column: 0.2, most: float64(len(f.rules))} }
 
 // batchColumns is how many columns the batch paths keep on the stack. A pod
 // that requests more of them is scored row by row.
 const batchColumns = 16
 
-// fitBatch is a scorer made ready for one request and the amounts of nodes.
+// fitBatch is a fit made ready for one request and the amounts of nodes.
 type fitBatch struct {
-	fit     *StrategyFit
+	fit     *strategyFit
 	amounts amounts
 
 	terms   [batchColumns]kernel.StrategyTerm
@@ -254,7 +207,7 @@ type fitBatch struct {
 	weights float64 // the sum of all
 }
 
-func (b *fitBatch) init(f *StrategyFit, a *amounts) {
+func (b *fitBatch) init(f *strategyFit, a *amounts) {
 	b.fit, b.amounts = f, *a
 	for k := range f.rules {
 		r := &f.rules[k]
@@ -313,6 +266,8 @@ func (b *fitBatch) blockBounds(dst, base []float64, most float64, words []uint64
 		return 0, false
 	}
 	points := b.fit.highest()
+	// Peaks multiply by reciprocals where scores divide. docs/proofs.md shows that the
+	// two differ by no more than this slack.
 	return 0x1p-44 * (points + most), kernel.StrategyPeaks(dst, b.amounts.allocatable.Rows(), b.terms[:b.n], b.weights, points, base, words)
 }
 
@@ -333,17 +288,9 @@ func (b *fitBatch) row(row int) float64 {
 	return b.fit.points(sum, b.weights)
 }
 
-// Explain returns the part of every resource that the pod requests or that has
+// explain returns the part of every resource that the pod requests or that has
 // a rule.
-func (f *StrategyFit) Explain(request, requested, allocatable vector.ResourceVector) (Explanation, error) {
-	if err := f.checkRow(request, requested, allocatable); err != nil {
-		return Explanation{}, err
-	}
-	term, reason := f.explain(request, requested, allocatable)
-	return Explanation{Total: term.Score, Reason: reason, Terms: []TermExplanation{term}}, nil
-}
-
-func (f *StrategyFit) explain(request, requested, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
+func (f *strategyFit) explain(request, requested, allocatable vector.ResourceVector) (term TermExplanation, reason string) {
 	weights := 0.0
 	for k := range f.rules {
 		if r := &f.rules[k]; r.scores(request) {

@@ -88,10 +88,13 @@ func scoreScarce() (*grid, error) {
 	if err != nil {
 		return nil, err
 	}
-	scorer, err := scoring.CompileSRA(scoring.SRAConfig{
-		Weight:         5,
-		Resources:      []string{t4, a10},
-		ResourceWeight: map[string]int64{t4: 2, a10: 3},
+	scorer, err := scoring.CompileStrategy(scoring.StrategyConfig{
+		Fit: scoring.StrategyFitConfig{Weight: new(int64)}, // off
+		SRA: &scoring.SRAConfig{
+			Weight:         5,
+			Resources:      []string{t4, a10},
+			ResourceWeight: map[string]int64{t4: 2, a10: 3},
+		},
 	}, m)
 	if err != nil {
 		return nil, err
