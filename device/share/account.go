@@ -173,7 +173,8 @@ func (a *Account) Rows(node int) (from, to int) {
 // ([vector.ErrNotRepresentable]). It allocates only what a larger account takes.
 //
 // A refused node that would have been appended is not there, and the row of the next one
-// is out of range. So in a load of many rows set nil for it.
+// is out of range. So in a load of many rows set nil for it, or check its devices before
+// it gets a row, with an account of its own: new(share.Account).Set(0, devices).
 func (a *Account) Set(node int, devices []State) error {
 	if uint(node) > uint(a.Len()) {
 		panic(panicNodeRange)

@@ -44,7 +44,6 @@ func TestAllocates(t *testing.T) {
 			_, err := scorer.ScoreDevice(allocHalf, devices[0].Total, devices[0].Free)
 			return err
 		},
-		"ScoreNode": func() error { return second(bound.ScoreNode(1, []share.Requirement{request.Requirement})) },
 	}
 	for _, large := range []int{0, 38} {
 		c := newBoundCase(t, r, 100, 8, large)

@@ -147,25 +147,6 @@ func (b *Bound) Best(needs []Requirement, rows *vector.Mask, tie vector.Tie) (no
 	return node, node >= 0, nil
 }
 
-// ScoreNode returns the score of a node for a pod. For each need, the totals and the
-// free amounts of all devices of its kind are added up, unhealthy ones too, and
-// scored as one device by the rules of [Scorer.ScoreDevice]. The request is what
-// the whole pod needs, Count times PerInstance, or one instance with the option
-// [PerInstance]. The scores of several kinds are added and may exceed 100; a kind
-// without devices adds 0. Errors are as of [Bound.Fit].
-func (b *Bound) ScoreNode(node int, needs []Requirement) (int64, error) {
-	from, to := b.account.Rows(node)
-	if err := checkNeeds(needs); err != nil {
-		return 0, err
-	}
-	var sum int64
-	for i := range needs {
-		k, _ := kindNamed(needs[i].Kind)
-		sum += b.scoreRows(from, to, b.columns[k], b.request(&needs[i]))
-	}
-	return sum, nil
-}
-
 // request returns what counts as requested of a node; more than an int64 holds is
 // more than any total, and scores as the largest amount does.
 func (b *Bound) request(need *Requirement) Amounts {
@@ -204,10 +185,16 @@ func (b *Bound) sums(from, to int, columns []Resource) (sums amounts) {
 	return sums
 }
 
-// Score sets dst[k] to the score of node k for what a pod needs, as [Bound.ScoreNode] has
-// it, for every node of rows; nil rows are all nodes. Other elements of dst are not
+// Score sets dst[k] to the score of node k for what a pod needs,
+// for every node of rows; nil rows are all nodes. Other elements of dst are not
 // touched. A score says nothing about whether the pod fits: by [MostAllocated] full nodes
 // have the best ones. Pass the mask of [Bound.Fit] as rows.
+//
+// For each need, the totals and the free amounts of all devices of its kind on the node
+// are added up, unhealthy ones too, and scored as one device by the rules of
+// [Scorer.ScoreDevice]. The request is what the whole pod needs, Count times PerInstance,
+// or one instance with [Config.PerInstance]. The scores of several kinds are added and may
+// exceed 100; a kind without devices adds 0.
 //
 // Errors are as of Fit, and of lengths that differ, before dst is written. It
 // allocates nothing once it is warm.

@@ -8,18 +8,17 @@ import (
 	"text/tabwriter"
 )
 
-// Explain returns how [Bound.ScoreNode] comes to its score, or its error. The text is a
+// Explain returns how [Bound.Score] comes to the score of a node, or its error. The text is a
 // table with a line for each kind and each resource that counts. With [Config.FillMemory] a
 // resource without a weight may be there, because it completes the request.
 func (b *Bound) Explain(node int, needs []Requirement) (string, error) {
 	from, to := b.account.Rows(node)
-	score, err := b.ScoreNode(node, needs)
-	if err != nil {
+	if err := checkNeeds(needs); err != nil {
 		return "", err
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "score %d %s\n", score, b.scorer.scoringType())
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	var score int64
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for i := range needs {
 		k, _ := kindNamed(needs[i].Kind)
 		columns, devices := b.columns[k], 0
@@ -34,14 +33,16 @@ func (b *Bound) Explain(node int, needs []Requirement) (string, error) {
 			fmt.Fprintf(w, "%s: 0, devices: %d\n", needs[i].Kind, devices)
 			continue
 		}
-		fmt.Fprintf(w, "%s: %d, devices: %d\n", needs[i].Kind, b.scorer.mean(columns, &sums), devices) // completes the request
+		points := b.scorer.mean(columns, &sums) // completes the request
+		score += points
+		fmt.Fprintf(w, "%s: %d, devices: %d\n", needs[i].Kind, points, devices)
 		fmt.Fprint(w, "  resource\tweight\trequest\ttotal\tfree\tused\tscore\n")
 		for _, r := range columns {
 			b.scorer.explainResource(w, r, &sums)
 		}
 	}
 	w.Flush()
-	return text.String(), nil
+	return fmt.Sprintf("score %d %s\n%s", score, b.scorer.scoringType(), table.String()), nil
 }
 
 func (s *Scorer) scoringType() string {

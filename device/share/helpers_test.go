@@ -33,7 +33,9 @@ func scoreNode(s *share.Scorer, needs []share.Requirement, devices []share.State
 	if err != nil {
 		return 0, err
 	}
-	return b.ScoreNode(0, needs)
+	scores := make([]int64, 1)
+	err = b.Score(scores, needs, nil)
+	return scores[0], err
 }
 
 func explainNode(s *share.Scorer, needs []share.Requirement, devices []share.State) (string, error) {

@@ -35,7 +35,6 @@ func TestUnknownKind(t *testing.T) {
 			"Fit":                  b.Fit(&nodes, []share.Requirement{need}),
 			"Score":                b.Score(make([]int64, 1), []share.Requirement{need}, nil),
 			"Best":                 third(b.Best([]share.Requirement{need}, nil, vector.TieLowest())),
-			"ScoreNode":            second(b.ScoreNode(0, []share.Requirement{need})),
 			"Explain":              second(b.Explain(0, []share.Requirement{need})),
 			"Allocate":             second(b.Allocate(0, request)),
 			"ExplainAllocation":    second(b.ExplainAllocation(0, request)),

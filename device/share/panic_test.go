@@ -28,7 +28,7 @@ func TestPanics(t *testing.T) {
 		"States behind":           {outOfRange, func() { account.States(nil, 1) }},
 		"Commit":                  {outOfRange, func() { _ = account.Commit(1) }},
 		"Release":                 {outOfRange, func() { _ = account.Release(-1) }},
-		"ScoreNode":               {outOfRange, func() { _, _ = b.ScoreNode(1, nil) }},
+		"Explain":                 {outOfRange, func() { _, _ = b.Explain(1, nil) }},
 		"Allocate":                {outOfRange, func() { _, _ = b.Allocate(1, share.AllocRequest{}) }},
 		"AllocateJoint":           {outOfRange, func() { _, _, _ = b.AllocateJoint(1, share.AllocRequest{}, share.AllocRequest{}, 0) }},
 		"policy":                  {"share: unknown policy", func() { _, _ = b.Allocate(0, share.AllocRequest{Policy: 3}) }},
