@@ -31,7 +31,7 @@ func BenchmarkInventoryLabels(b *testing.B) {
 	var inv *device.Inventory
 	ours := stopwatch.New(1, func(int) {
 		var err error
-		if inv, err = device.FromNodes(nodes, rules, device.LabelOptions{}); err != nil {
+		if inv, err = device.FromNodes(nodes, rules, device.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	})

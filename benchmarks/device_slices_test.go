@@ -27,7 +27,7 @@ func BenchmarkInventorySlices(b *testing.B) {
 	var inv *device.Inventory
 	var maps map[string]*sliceMaps
 	ours := stopwatch.New(1, func(int) {
-		inv = testkit.Must(device.FromResourceSlices(list, nil, device.SliceOptions{}))
+		inv = testkit.Must(device.FromResourceSlices(list, nil, device.Options{}))
 	})
 	loop := stopwatch.New(1, func(int) { maps = readSliceMaps(list) })
 	b.Run(fmt.Sprintf("nodes=%d/devices=%d", nodes, devices), func(b *testing.B) {

@@ -26,7 +26,7 @@ func goldenLabels(t *testing.T) device.Node {
 		}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")}},
 	}
-	inv, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{})
+	inv, err := device.FromNodes([]corev1.Node{node}, nil, device.Options{})
 	if err != nil || len(inv.Nodes) != 1 {
 		t.Fatal(inv, err)
 	}
@@ -45,7 +45,7 @@ func goldenSlice(t *testing.T, edits ...func(i int) sliceEdit) device.Node {
 		}
 		devices = append(devices, d)
 	}
-	return fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, devices...)).Nodes[0]
+	return fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, devices...)).Nodes[0]
 }
 
 func goldenNVML(bytes int64) device.Node {
@@ -86,7 +86,7 @@ func amdSlice(t *testing.T, partition string) device.Node {
 	for i := range 2 {
 		devices = append(devices, amdDevice(fmt.Sprintf("gpu-%d-128", i), "amdgpu-partition", "147440Mi", text("partitionProfile", partition)))
 	}
-	return fromSlices(device.SliceOptions{}, changed(sliceOf("a", 0, 1, 1, devices...), driver("gpu.amd.com"))).Nodes[0]
+	return fromSlices(device.Options{}, changed(sliceOf("a", 0, 1, 1, devices...), driver("gpu.amd.com"))).Nodes[0]
 }
 
 // labeledShares is a GPU that four pods can share.
@@ -117,7 +117,7 @@ func TestAgreeSources(t *testing.T) {
 		{"AMD in DPX, and in CPX", amdLabels(t, "dpx_nps2"), amdSlice(t, "cpx_nps4"), []device.Difference{
 			{Field: "cards", Key: "AMD_Instinct_MI355X_OAM/cpx_nps4", A: "0", B: "2"}, {Field: "cards", Key: "AMD_Instinct_MI355X_OAM/dpx_nps2", A: "2", B: "0"},
 			{Kind: "gpu", Field: "profile", A: "dpx_nps2", B: "cpx_nps4"}}},
-		{"shares by either", labeledShares(t), fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceGPU(0, shareable, capacity("shares", "4")))).Nodes[0], nil},
+		{"shares by either", labeledShares(t), fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, sliceGPU(0, shareable, capacity("shares", "4")))).Nodes[0], nil},
 		{"AG1 labels and NVML", goldenLabels(t), goldenNVML(goldenBytes), nil},
 		{"AG1 slices and NVML", goldenSlice(t), goldenNVML(goldenBytes), nil},
 		{"AG2 a tainted GPU", goldenLabels(t), goldenSlice(t, tainted), []device.Difference{
@@ -160,11 +160,11 @@ func TestAgreeSourcesMIG(t *testing.T) {
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
 			"nvidia.com/gpu": resource.MustParse("1"), "nvidia.com/mig-1g.10gb": resource.MustParse("2"), "nvidia.com/mig-1g.10gb.me": resource.MustParse("1"),
 		}},
-	}}, nil, device.LabelOptions{}))
+	}}, nil, device.Options{}))
 	parent := text("parentUUID", "GPU-gpu-0")
 	cut := sliceOf("a", 0, 1, 1, sliceGPU(1), sliceMIG("gpu-0-mig-0", "1g.10gb", parent), sliceMIG("gpu-0-mig-1", "1g.10gb", parent), sliceMIG("gpu-0-mig-2", "1g.10gb+me", parent))
-	slice := fromSlices(device.SliceOptions{}, cut).Nodes[0]
-	withParent := fromSlices(device.SliceOptions{}, changed(cut, func(s *resourcev1.ResourceSliceSpec) { s.Devices = append(s.Devices, sliceGPU(0)) })).Nodes[0]
+	slice := fromSlices(device.Options{}, cut).Nodes[0]
+	withParent := fromSlices(device.Options{}, changed(cut, func(s *resourcev1.ResourceSliceSpec) { s.Devices = append(s.Devices, sliceGPU(0)) })).Nodes[0]
 
 	rows := slices.Clone(slice.Devices)
 	rows = append(rows, device.Device{Kind: device.KindGPU, Product: sliceCard, UUID: "GPU-gpu-0", MemoryBytes: goldenBytes, Replicas: 1, MIGEnabled: true, Start: -1, NUMANode: -1})

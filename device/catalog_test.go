@@ -13,7 +13,7 @@ import (
 
 func labelCatalog(t testing.TB, nodes ...corev1.Node) *device.Catalog {
 	t.Helper()
-	inv := testkit.Must(device.FromNodes(nodes, nil, device.LabelOptions{}))
+	inv := testkit.Must(device.FromNodes(nodes, nil, device.Options{}))
 	return inv.Catalog()
 }
 

@@ -5,7 +5,7 @@
 // from DRA ResourceSlices ([FromResourceSlices]), or from the driver (package
 // device/nvml, a module of its own):
 //
-//	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+//	inventory, err := device.FromNodes(nodes, nil, device.Options{})
 //	for _, node := range inventory.Nodes {
 //		for _, card := range node.Cards {
 //			fmt.Println(node.Name, card.Name, card.Count) // node-a NVIDIA-A100-SXM4-40GB 8

@@ -16,7 +16,7 @@ import (
 // TestGrowthLabels reads nodes whose labels and resources are many, or long.
 func TestGrowthLabels(t *testing.T) {
 	read := func(t *testing.T, list []corev1.Node) func() {
-		return func() { testkit.Must(FromNodes(list, nil, LabelOptions{ReportUnlisted: true})).Catalog() }
+		return func() { testkit.Must(FromNodes(list, nil, Options{ReportUnlisted: true})).Catalog() }
 	}
 	const nvidia = "nvidia.com/gpu.product=A100 nvidia.com/gpu.count=8 nvidia.com/gpu.memory=40960 "
 	for name, c := range map[string]struct {
@@ -172,7 +172,7 @@ func TestGrowthSlices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, 200, func(n int) func() {
 				list := make(n)
-				return func() { testkit.Must(FromResourceSlices(list, nil, SliceOptions{ReportUnlisted: true})).Catalog() }
+				return func() { testkit.Must(FromResourceSlices(list, nil, Options{ReportUnlisted: true})).Catalog() }
 			})
 		})
 	}

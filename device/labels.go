@@ -12,21 +12,24 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// LabelOptions says how [FromNodes] reads nodes. The zero value reads all.
-type LabelOptions struct {
-	// Include says which nodes are read. Nil reads all of them, also those that are
-	// cordoned or NotReady.
-	Include func(*corev1.Node) bool
-
-	// ReportUnlisted adds the problem unlisted for each allocatable resource that
-	// has a domain and that no rule lists, whether it is a device or not.
+// Options says how [FromNodes] and [FromResourceSlices] read. The zero value is the
+// default of both.
+type Options struct {
+	// ReportUnlisted adds the problem unlisted. FromNodes reports each allocatable
+	// resource that has a domain and that no rule lists, whether it is a device or not,
+	// in the node. FromResourceSlices reports each driver that has slices and is not
+	// among those to read, whatever its devices are, in the Inventory.
 	ReportUnlisted bool
 
-	Names Names // of cards; its field Resources is not used
+	// AllowIncomplete has FromResourceSlices use the devices of pools that lack slices,
+	// too. The problem is recorded as without it. Nodes have no pools.
+	AllowIncomplete bool
+
+	Names Names // of cards; FromNodes does not use its field Resources
 }
 
-// FromNodes reads the devices of nodes from their labels and their allocatable
-// resources. It never reads capacity: a node without status.allocatable has no devices,
+// FromNodes reads the devices of nodes, also of those that are cordoned or NotReady, from
+// their labels and their allocatable resources. It never reads capacity: a node without status.allocatable has no devices,
 // though vectormap's NodeAllocatable takes its capacity. All rules that match a node apply to it, in
 // order; nil stands for [DefaultRules]. A resource belongs to the first of these rules
 // that lists it. The error lists every fault of the rules with its place, as the
@@ -66,7 +69,7 @@ type LabelOptions struct {
 //
 // If nodes have the same name, the first is kept, with a problem. FromNodes keeps only
 // strings of the nodes.
-func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOptions) (*Inventory, error) {
+func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o Options) (*Inventory, error) {
 	compiled, err := compileRules(rules)
 	if err != nil {
 		return nil, err
@@ -84,10 +87,7 @@ func FromNodes[N corev1.Node | *corev1.Node](nodes []N, rules []Rule, o LabelOpt
 }
 
 // fromNodes is FromNodes; it changes the order of nodes.
-func fromNodes(nodes []*corev1.Node, rules []compiledRule, o LabelOptions) *Inventory {
-	if o.Include != nil {
-		nodes = slices.DeleteFunc(nodes, func(n *corev1.Node) bool { return !o.Include(n) })
-	}
+func fromNodes(nodes []*corev1.Node, rules []compiledRule, o Options) *Inventory {
 	byName := func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) }
 	if !slices.IsSortedFunc(nodes, byName) {
 		slices.SortStableFunc(nodes, byName)

@@ -27,7 +27,7 @@ func ExampleFromNodes() {
 		"nvidia.com/gpu.memory":  "81559",
 	}, "nvidia.com/gpu", 7)}
 
-	inv, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	inv, err := device.FromNodes(nodes, nil, device.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -61,7 +61,7 @@ func ExampleRule() {
 		"gpu.intel.com/memory.max": "51539607552",
 	}, "gpu.intel.com/xe", 4)}
 
-	inv, err := device.FromNodes(nodes, rules, device.LabelOptions{})
+	inv, err := device.FromNodes(nodes, rules, device.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -69,7 +69,7 @@ func ExampleRule() {
 	fmt.Println(inv.Nodes[0].Cards)
 
 	rules[0].Memory = "not a label"
-	_, err = device.FromNodes(nodes, rules[:1], device.LabelOptions{})
+	_, err = device.FromNodes(nodes, rules[:1], device.Options{})
 	fmt.Println(err != nil)
 	// Output:
 	// [{Max_1100 gpu.intel.com/xe 4}]
@@ -86,7 +86,7 @@ func ExampleInventory_Catalog() {
 	inv, err := device.FromNodes([]corev1.Node{
 		exampleLabels("n1", v100, "nvidia.com/gpu.shared", 8),
 		exampleLabels("n2", v100, "nvidia.com/gpu.shared", 8),
-	}, nil, device.LabelOptions{})
+	}, nil, device.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -109,7 +109,7 @@ func ExampleAgree() {
 		"nvidia.com/gpu.product": "NVIDIA-A30",
 		"nvidia.com/gpu.count":   "2",
 		"nvidia.com/gpu.memory":  "24576",
-	}, "nvidia.com/gpu", 2)}, nil, device.LabelOptions{})
+	}, "nvidia.com/gpu", 2)}, nil, device.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

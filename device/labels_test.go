@@ -44,7 +44,7 @@ func v100(others string) string {
 // readLabels reads one node.
 func readLabels(t testing.TB, rules []device.Rule, names device.Names, n corev1.Node) *device.Node {
 	t.Helper()
-	inv := testkit.Must(device.FromNodes([]corev1.Node{n}, rules, device.LabelOptions{Names: names}))
+	inv := testkit.Must(device.FromNodes([]corev1.Node{n}, rules, device.Options{Names: names}))
 	return &inv.Nodes[0]
 }
 
@@ -243,8 +243,8 @@ func TestLabelNodes(t *testing.T) {
 	for i := range nodes {
 		pointers = append(pointers, &nodes[i])
 	}
-	values := testkit.Must(device.FromNodes(nodes, nil, device.LabelOptions{}))
-	other := testkit.Must(device.FromNodes(pointers, device.DefaultRules(), device.LabelOptions{}))
+	values := testkit.Must(device.FromNodes(nodes, nil, device.Options{}))
+	other := testkit.Must(device.FromNodes(pointers, device.DefaultRules(), device.Options{}))
 	wantEqual(t, "values and pointers", values, other)
 	if pointers[0] != &nodes[0] || nodes[0].Name != "c" {
 		t.Error("the caller's list was reordered")
@@ -263,11 +263,6 @@ func TestLabelNodes(t *testing.T) {
 	}
 	if _, ok := values.Node("bb"); ok {
 		t.Error("Node bb found")
-	}
-
-	ready := testkit.Must(device.FromNodes(nodes, nil, device.LabelOptions{Include: func(n *corev1.Node) bool { return !n.Spec.Unschedulable }}))
-	if _, ok := ready.Node("b"); ok || len(ready.Nodes) != 2 {
-		t.Errorf("%+v", ready)
 	}
 }
 
@@ -328,7 +323,7 @@ func TestReportUnlisted(t *testing.T) {
 			{Code: "missing-label", Key: "y.com/npu.memory", Detail: "missing or empty, though the product has a label"},
 			{Code: "missing-label", Key: "amd.com/gpu.product-name", Detail: "missing or empty, so that amd.com/gpu, which is allocatable, is in no card"},
 		}, want...)
-		inv := testkit.Must(device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{ReportUnlisted: report}))
+		inv := testkit.Must(device.FromNodes([]corev1.Node{node}, nil, device.Options{ReportUnlisted: report}))
 		if diff := cmp.Diff(want, inv.Nodes[0].Problems); diff != "" {
 			t.Errorf("report %v: %s", report, diff)
 		}

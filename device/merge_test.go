@@ -16,7 +16,7 @@ func TestMerge(t *testing.T) {
 	labels := testkit.Must(device.FromNodes([]corev1.Node{
 		labelNode("a", v100(""), "nvidia.com/gpu=2"),
 		labelNode("b", "", ""),
-	}, nil, device.LabelOptions{}))
+	}, nil, device.Options{}))
 	row := []device.Device{{Kind: device.KindGPU, Product: "V100", UUID: "GPU-1"}}
 	nvml := &device.Inventory{
 		Nodes: []device.Node{

@@ -78,7 +78,7 @@ func TestRules(t *testing.T) {
 // ruleFaults returns place and kind of every fault.
 func ruleFaults(t *testing.T, rules []device.Rule) (list []string) {
 	t.Helper()
-	inv, err := device.FromNodes([]corev1.Node{}, rules, device.LabelOptions{})
+	inv, err := device.FromNodes([]corev1.Node{}, rules, device.Options{})
 	if err == nil {
 		return nil
 	}

@@ -109,20 +109,6 @@ func DefaultDrivers() []Driver {
 	return []Driver{nvidia, amd, hami}
 }
 
-// SliceOptions are the options of [FromResourceSlices]. The zero value is the
-// default.
-type SliceOptions struct {
-	// AllowIncomplete also uses the devices of pools that lack slices. The problem
-	// is recorded as without it.
-	AllowIncomplete bool
-
-	// ReportUnlisted adds the problem unlisted to the Inventory for each driver that
-	// has slices and is not among those to read, whatever its devices are.
-	ReportUnlisted bool
-
-	Names Names // of cards
-}
-
 // resourceSlice is a ResourceSlice of any version of the API.
 type resourceSlice interface {
 	resourcev1.ResourceSlice | *resourcev1.ResourceSlice |
@@ -175,7 +161,7 @@ type resourceSlice interface {
 // The inventory has every node that a slice of the highest generation names, also one
 // with nothing but problems. The order of slices and devices doesn't matter, if their
 // names are unique, as the API demands. Only strings of the slices are kept.
-func FromResourceSlices[S resourceSlice](list []S, drivers []Driver, o SliceOptions) (*Inventory, error) {
+func FromResourceSlices[S resourceSlice](list []S, drivers []Driver, o Options) (*Inventory, error) {
 	if drivers == nil {
 		drivers = DefaultDrivers()
 	}
@@ -311,7 +297,7 @@ func countDevices(entries []sliceEntry) int {
 
 // sliceReader collects the devices of nodes, a pool at a time.
 type sliceReader struct {
-	opts     SliceOptions
+	opts     Options
 	nodes    map[string]*sliceNode
 	found    []*sliceNode          // nodes, as found
 	seen     map[string]*sliceNode // by UUID: the node that has it

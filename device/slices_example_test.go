@@ -50,7 +50,7 @@ func ExampleFromResourceSlices() {
 		}},
 	}}
 
-	inventory, err := device.FromResourceSlices([]resourcev1.ResourceSlice{slice}, nil, device.SliceOptions{})
+	inventory, err := device.FromResourceSlices([]resourcev1.ResourceSlice{slice}, nil, device.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -94,7 +94,7 @@ func ExampleDriver() {
 		}},
 	}}
 	inventory, err := device.FromResourceSlices([]resourcev1.ResourceSlice{slice},
-		append(device.DefaultDrivers(), nics), device.SliceOptions{AllowIncomplete: true})
+		append(device.DefaultDrivers(), nics), device.Options{AllowIncomplete: true})
 	if err != nil {
 		fmt.Println(err)
 		return

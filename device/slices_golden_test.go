@@ -178,7 +178,7 @@ func TestFromResourceSlicesGolden(t *testing.T) {
 	total := 0
 	for seed := range uint64(2000) {
 		list := randomSlices(rand.New(rand.NewPCG(seed, 9)))
-		inv := fromSlices(device.SliceOptions{}, list...)
+		inv := fromSlices(device.Options{}, list...)
 		checkInventory(t, inv)
 		if diff := cmp.Diff(goldenCards(list), cardsOf(inv)); diff != "" {
 			t.Fatalf("seed %d: %s", seed, diff)
@@ -253,7 +253,7 @@ func FuzzSlices(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		list := randomSlices(rng)
 		spoilSlices(rng, list, id, name, value, amount)
-		for _, options := range []device.SliceOptions{{}, {AllowIncomplete: true}} {
+		for _, options := range []device.Options{{}, {AllowIncomplete: true}} {
 			inv := fromSlices(options, list...)
 			checkInventory(t, inv)
 			if !namesAreUnique(list) {

@@ -96,7 +96,7 @@ func TestSharedSlices(t *testing.T) {
 			facts("node a", `row m 1g.10gb@-1 of "GPU-0"`, "potential gpu-0-mig [{c memory 10737418240}]", "card "+sliceCard+"/mig-1g.10gb-mixed 1")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wantEqual(t, "", c.want, listing(fromSlices(device.SliceOptions{}, c.slice)))
+			wantEqual(t, "", c.want, listing(fromSlices(device.Options{}, c.slice)))
 		})
 	}
 }
@@ -104,20 +104,20 @@ func TestSharedSlices(t *testing.T) {
 // Shares that are no number of pods leave the device shared by its amounts.
 func TestSharesFaults(t *testing.T) {
 	for _, shares := range []string{"0", "-4", "1500m", "1e9", "9223372036854775808", "1e300"} {
-		n := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceGPU(0, shareable, capacity("shares", shares)))).Nodes[0]
+		n := fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, sliceGPU(0, shareable, capacity("shares", shares)))).Nodes[0]
 		if d := n.Devices[0]; d.Sharing != device.SharingConsumable || d.Replicas != 1 || n.Problems[0].Code != "bad-replicas" || n.Problems[0].Key != "gpu-0" {
 			t.Errorf("%s: %v/%d, %v", shares, d.Sharing, d.Replicas, n.Problems)
 		}
 	}
 	most := sliceGPU(0, shareable, capacity("shares", "999999999"))
-	if n := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, most)).Nodes[0]; n.Cards[0].Count != 999999999 || len(n.Problems) > 0 {
+	if n := fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, most)).Nodes[0]; n.Cards[0].Count != 999999999 || len(n.Problems) > 0 {
 		t.Errorf("%v, %v", n.Cards, n.Problems)
 	}
 	many := sliceGPU(0, shareable)
 	for i := range 100_000 {
 		many.Capacity[resourcev1.QualifiedName(fmt.Sprint("c", i))] = resourcev1.DeviceCapacity{Value: *resource.NewQuantity(math.MaxInt64, resource.DecimalSI)}
 	}
-	if n := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, many)).Nodes[0]; len(n.Consumable) != 100_001 || len(n.Problems) != 100_000 {
+	if n := fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, many)).Nodes[0]; len(n.Consumable) != 100_001 || len(n.Problems) != 100_000 {
 		t.Errorf("%d capacities, %d problems", len(n.Consumable), len(n.Problems))
 	}
 }
@@ -145,20 +145,20 @@ func TestSliceVersions(t *testing.T) {
 		b1.APIVersion = "resource.k8s.io/v1beta1"
 		beta1, beta2 = append(beta1, b1), append(beta2, &b2)
 	}
-	want := fromSlices(device.SliceOptions{}, v1, remote)
-	got1, err1 := device.FromResourceSlices(beta1, nil, device.SliceOptions{})
-	got2, err2 := device.FromResourceSlices(beta2, nil, device.SliceOptions{})
+	want := fromSlices(device.Options{}, v1, remote)
+	got1, err1 := device.FromResourceSlices(beta1, nil, device.Options{})
+	got2, err2 := device.FromResourceSlices(beta2, nil, device.Options{})
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
 	wantEqual(t, "v1beta1", want, got1)
 	wantEqual(t, "v1beta2", want, got2)
 	beta1[0].Spec.Devices[0].Basic = nil
-	if inv, err := device.FromResourceSlices(beta1, nil, device.SliceOptions{}); err != nil || !strings.Contains(listing(inv), "unknown-type gpu-0") {
+	if inv, err := device.FromResourceSlices(beta1, nil, device.Options{}); err != nil || !strings.Contains(listing(inv), "unknown-type gpu-0") {
 		t.Errorf("without basic: %v, %v", inv, err)
 	}
 	beta2[0].APIVersion = "resource.k8s.io/v1beta1"
-	if _, err := device.FromResourceSlices(beta2, nil, device.SliceOptions{}); err == nil || !strings.Contains(err.Error(), `apiVersion: "resource.k8s.io/v1beta1": must be resource.k8s.io/v1beta2, as which it was read`) {
+	if _, err := device.FromResourceSlices(beta2, nil, device.Options{}); err == nil || !strings.Contains(err.Error(), `apiVersion: "resource.k8s.io/v1beta1": must be resource.k8s.io/v1beta2, as which it was read`) {
 		t.Errorf("v1beta1 read as v1beta2: %v", err)
 	}
 }

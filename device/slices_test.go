@@ -104,7 +104,7 @@ func sliceMIG(name, profile string, edits ...sliceEdit) resourcev1.Device {
 }
 
 // fromSlices reads slices of NVIDIA's driver.
-func fromSlices(o device.SliceOptions, list ...*resourcev1.ResourceSlice) *device.Inventory {
+func fromSlices(o device.Options, list ...*resourcev1.ResourceSlice) *device.Inventory {
 	return testkit.Must(device.FromResourceSlices(list, nil, o))
 }
 
@@ -317,7 +317,7 @@ func TestFromResourceSlices(t *testing.T) {
 			"missing-label uuid", "missing-label "+slicePrefix+"numaNode", "missing-label "+slicePrefix+"pcieRoot")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wantEqual(t, "", c.want, listing(fromSlices(device.SliceOptions{}, c.slices...)))
+			wantEqual(t, "", c.want, listing(fromSlices(device.Options{}, c.slices...)))
 		})
 	}
 }
@@ -327,7 +327,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 	whole := sliceGPU(3, number(slicePrefix+"numaNode", 1), text(slicePrefix+"pciBusID", "0000:65:00.0"), text(slicePrefix+"pcieRoot", "pci0000:64"))
 	mig := sliceMIG("gpu-0-mig-3g20gb-9-4", "3g.20gb", text("uuid", "MIG-1"), text("parentUUID", "GPU-0"),
 		capacity("memory", "19968Mi"), capacity("memorySlice4", "1"), capacity("memorySlice5", "1"))
-	inv := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, whole, mig))
+	inv := fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, whole, mig))
 	profile, _, _ := vectormap.ParseMIG("3g.20gb")
 	want := []device.Node{{
 		Name:   "a",
@@ -346,7 +346,7 @@ func TestFromResourceSlicesFields(t *testing.T) {
 	wantEqual(t, "", want, inv.Nodes)
 
 	potential := sliceMIG("gpu-3-mig-0", "1g.10gb", text("parentUUID", "GPU-gpu-3"), consumes("gpu-3", "memory", "9856Mi"))
-	inv = fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, potential))
+	inv = fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, potential))
 	profile, _, _ = vectormap.ParseMIG("1g.10gb")
 	partitions := []device.Partition{{
 		Device: device.Device{Kind: device.KindGPU, Name: "gpu-3-mig-0", Vendor: "nvidia.com", Product: sliceCard,
@@ -374,7 +374,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 		{"gpu-8", "85520809983500m", 85520809984, false},
 		{"gpu-9", "80e9", 80e9, false},
 	} {
-		inv := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceDevice(c.name, "gpu", c.memory)))
+		inv := fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, sliceDevice(c.name, "gpu", c.memory)))
 		var want []device.Problem
 		if c.bad {
 			want = []device.Problem{{Code: "bad-memory", Key: c.name}}
@@ -387,7 +387,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 			t.Errorf("memory %s: %d bytes, problems %v, cards %v", c.memory, got.Devices[0].MemoryBytes, got.Problems, got.Cards)
 		}
 	}
-	unknown := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, sliceGPU(0, without("memory")))).Nodes[0]
+	unknown := fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, sliceGPU(0, without("memory")))).Nodes[0]
 	if unknown.Devices[0].MemoryBytes != 0 || len(unknown.Problems) > 0 || unknown.Cards[0].Count != 1 {
 		t.Errorf("without memory: %+v", unknown)
 	}
@@ -403,7 +403,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 	} {
 		d := sliceMIG("m", "1g.10gb", consumes("gpu-0", "memory", "1"))
 		d.ConsumesCounters[0].Counters["memory"] = resourcev1.Counter{Value: *c.amount}
-		got := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, d)).Nodes[0].Potential[0].Counters[0].Value
+		got := fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, d)).Nodes[0].Potential[0].Counters[0].Value
 		if got != c.want {
 			t.Errorf("counter %s is %d, not %d", c.amount, got, c.want)
 		}
@@ -445,7 +445,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 			t.Errorf("start of %q is %d, not %d", c.capacities, got, c.want)
 		}
 		beyond := ""
-		for _, p := range fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, mig)).Nodes[0].Problems {
+		for _, p := range fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, mig)).Nodes[0].Problems {
 			if p.Code == "bad-slots" {
 				beyond, _, _ = strings.Cut(p.Detail, ":")
 			}
@@ -458,7 +458,7 @@ func TestFromResourceSlicesNumbers(t *testing.T) {
 
 func oneRow(t *testing.T, d resourcev1.Device) device.Device {
 	t.Helper()
-	rows := fromSlices(device.SliceOptions{}, sliceOf("a", 0, 1, 1, d)).Nodes[0].Devices
+	rows := fromSlices(device.Options{}, sliceOf("a", 0, 1, 1, d)).Nodes[0].Devices
 	if len(rows) != 1 {
 		t.Fatalf("%d rows", len(rows))
 	}
@@ -502,7 +502,7 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 			sliceDevice("rdma1", "anything", "1Gi", text("model", "ConnectX 7"), number("numaNode", 1))), driver("dra.net")),
 		sliceOf("a", 2, 1, 1, sliceGPU(0)),
 	}
-	inv, err := device.FromResourceSlices(list, []device.Driver{nic, amd}, device.SliceOptions{
+	inv, err := device.FromResourceSlices(list, []device.Driver{nic, amd}, device.Options{
 		Names: device.Names{Resources: map[string]corev1.ResourceName{"AMD-Instinct-MI300X": "amd.com/gpu"}},
 	})
 	if err != nil {
@@ -519,11 +519,11 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 	if got := listing(&device.Inventory{Nodes: []device.Node{{Problems: inv.Nodes[0].Problems}}}); !strings.HasSuffix(got, codes) {
 		t.Errorf("problems: %s", got)
 	}
-	inv, err = device.FromResourceSlices(list, []device.Driver{}, device.SliceOptions{})
+	inv, err = device.FromResourceSlices(list, []device.Driver{}, device.Options{})
 	if err != nil || len(inv.Nodes) > 0 || len(inv.Problems) > 0 {
 		t.Errorf("without drivers: %s, %v", listing(inv), err)
 	}
-	inv = testkit.Must(device.FromResourceSlices(append(list, list[1]), []device.Driver{amd}, device.SliceOptions{ReportUnlisted: true}))
+	inv = testkit.Must(device.FromResourceSlices(append(list, list[1]), []device.Driver{amd}, device.Options{ReportUnlisted: true}))
 	unlisted := []device.Problem{
 		{Code: "unlisted", Key: "dra.net", Detail: "a driver that is not among those to read; slices: 2"},
 		{Code: "unlisted", Key: "gpu.nvidia.com", Detail: "a driver that is not among those to read; slices: 1"},
@@ -533,10 +533,10 @@ func TestFromResourceSlicesDrivers(t *testing.T) {
 
 func TestFromResourceSlicesAllowIncomplete(t *testing.T) {
 	list := []*resourcev1.ResourceSlice{sliceOf("a", 0, 1, 2, sliceGPU(0)), sliceOf("a", 0, 0, 1, sliceGPU(1))}
-	got := listing(fromSlices(device.SliceOptions{AllowIncomplete: true}, list...))
+	got := listing(fromSlices(device.Options{AllowIncomplete: true}, list...))
 	wantEqual(t, "", facts("node a", "row gpu-0", "card "+sliceCard+" 1", "stale-slice a", "incomplete-pool a"), got)
 	// As an informer has them and as a list has them.
-	inv := testkit.Must(device.FromResourceSlices([]resourcev1.ResourceSlice{*list[0], *list[1]}, nil, device.SliceOptions{AllowIncomplete: true}))
+	inv := testkit.Must(device.FromResourceSlices([]resourcev1.ResourceSlice{*list[0], *list[1]}, nil, device.Options{AllowIncomplete: true}))
 	wantEqual(t, "", got, listing(inv))
 }
 
@@ -545,13 +545,13 @@ func TestFromResourceSlicesOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		list := randomSlices(rng)
-		want := fromSlices(device.SliceOptions{AllowIncomplete: seed%2 == 0}, list...)
+		want := fromSlices(device.Options{AllowIncomplete: seed%2 == 0}, list...)
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		for _, s := range list {
 			d := s.Spec.Devices
 			rng.Shuffle(len(d), func(i, j int) { d[i], d[j] = d[j], d[i] })
 		}
-		if diff := cmp.Diff(want, fromSlices(device.SliceOptions{AllowIncomplete: seed%2 == 0}, list...)); diff != "" {
+		if diff := cmp.Diff(want, fromSlices(device.Options{AllowIncomplete: seed%2 == 0}, list...)); diff != "" {
 			t.Fatalf("seed %d: %s", seed, diff)
 		}
 	}
@@ -574,7 +574,7 @@ func TestFromResourceSlicesDriverFaults(t *testing.T) {
 		{"a partition of no type, and of the type of another", []device.Driver{{Name: "a", PartitionType: "p"}, {Name: "b", Type: "type", WholeType: "gpu", PartitionType: "gpu"}}, []string{"FieldValueRequired drivers[0].type", "FieldValueDuplicate drivers[1].partitionType"}},
 		{"one type for both", []device.Driver{{Name: "a", Type: "type", WholeType: "gpu", MIGType: "gpu"}}, []string{"FieldValueDuplicate drivers[0].migType"}},
 	} {
-		inv, err := device.FromResourceSlices([]*resourcev1.ResourceSlice{}, c.drivers, device.SliceOptions{})
+		inv, err := device.FromResourceSlices([]*resourcev1.ResourceSlice{}, c.drivers, device.Options{})
 		var got []string
 		if err != nil {
 			for _, e := range err.(utilerrors.Aggregate).Errors() {

@@ -88,7 +88,7 @@ func TestSliceProblemTexts(t *testing.T) {
 		{sliceGPU(0, capacity("memory", "1e99999999")), []string{`bad-memory gpu-0: capacity memory: 1e99999999: must be from 64 MiB to 4 TiB`}},
 		{sliceMIG("m", "1g.5"), []string{`unparsed-profile m: attribute profile: "1g.5": must be a MIG profile such as 1g.5gb: ` + parseReason("1g.5")}},
 	} {
-		inv := fromSlices(device.SliceOptions{}, sliceOf("n", 0, 1, 1, c.device))
+		inv := fromSlices(device.Options{}, sliceOf("n", 0, 1, 1, c.device))
 		wantEqual(t, c.device.Name, c.want, problemTexts(inv.Nodes[0].Problems))
 	}
 }
@@ -102,7 +102,7 @@ func TestSliceVersion(t *testing.T) {
 		"resource.k8s.io/v1beta1": `device: ResourceSlice "` + slice.Name + `": apiVersion: "resource.k8s.io/v1beta1": must be resource.k8s.io/v1, as which it was read`,
 	} {
 		slice.APIVersion = version
-		_, err := device.FromResourceSlices([]*resourcev1.ResourceSlice{slice}, nil, device.SliceOptions{})
+		_, err := device.FromResourceSlices([]*resourcev1.ResourceSlice{slice}, nil, device.Options{})
 		if got := fmt.Sprint(err); (err != nil || want != "") && got != want {
 			t.Errorf("%s: %s", version, got)
 		}

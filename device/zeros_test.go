@@ -21,9 +21,9 @@ func TestZeros(t *testing.T) {
 		Types: []any{
 			(*device.Card)(nil), (*device.CardTotal)(nil), (*device.Catalog)(nil), (*device.Counter)(nil),
 			(*device.Device)(nil), (*device.Difference)(nil), (*device.Driver)(nil), (*device.Health)(nil),
-			(*device.Inventory)(nil), (*device.LabelOptions)(nil), (*device.Names)(nil),
+			(*device.Inventory)(nil), (*device.Names)(nil), (*device.Options)(nil),
 			(*device.Node)(nil), (*device.Partition)(nil), (*device.Problem)(nil), (*device.Rule)(nil),
-			(*device.Sharing)(nil), (*device.SliceOptions)(nil), (*device.Slots)(nil),
+			(*device.Sharing)(nil), (*device.Slots)(nil),
 			(*device.Source)(nil), (*device.Totals)(nil),
 		},
 		Operands: []any{

@@ -17,7 +17,7 @@ import (
 func gpuCluster() *device.Catalog {
 	return testkit.Must(device.FromNodes([]corev1.Node{
 		gpuNode("node-1", "A100", 4), gpuNode("node-2", "A100", 4), gpuNode("node-3", "H100", 4),
-	}, nil, device.LabelOptions{})).Catalog()
+	}, nil, device.Options{})).Catalog()
 }
 
 // newQueues makes queues of names, "name" or "name < parent", and annotations, in

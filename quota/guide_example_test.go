@@ -49,7 +49,7 @@ func Example() {
 		gpuNode("node-1", "NVIDIA-A100-SXM4-80GB", 4),
 		gpuNode("node-2", "NVIDIA-H100-80GB-HBM3", 4),
 	}
-	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes(nodes, nil, device.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func Example_parts() {
 	const a100 = "NVIDIA-A100-SXM4-40GB"
 	node := gpuNode("node-1", a100, 4)
 	node.Labels["nvidia.com/gpu.memory"] = "40960"
-	inventory, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes([]corev1.Node{node}, nil, device.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func Example_parts() {
 // A gang whose nodes are chosen before it is charged.
 func Example_gangOnNodes() {
 	nodes := []corev1.Node{gpuNode("node-1", "A100", 4), gpuNode("node-2", "H100", 4)}
-	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes(nodes, nil, device.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

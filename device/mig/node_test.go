@@ -23,7 +23,7 @@ func slicedNode(t testing.TB, instances ...resourcev1.Device) *device.Node {
 		NodeName: &node,
 		Devices:  append(instances, gpu),
 	}}
-	inv := testkit.Must(device.FromResourceSlices([]resourcev1.ResourceSlice{slice}, nil, device.SliceOptions{}))
+	inv := testkit.Must(device.FromResourceSlices([]resourcev1.ResourceSlice{slice}, nil, device.Options{}))
 	return &inv.Nodes[0]
 }
 

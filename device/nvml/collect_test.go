@@ -484,7 +484,7 @@ func TestCollectAgrees(t *testing.T) {
 		"nvidia.com/gpu.memory":  "81559",
 	}
 	labels.Status.Allocatable = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")}
-	inventory, err := device.FromNodes([]corev1.Node{labels}, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes([]corev1.Node{labels}, nil, device.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func Example() {
 	list := []corev1.Node{labeled("node-b", "4"), labeled("node-a", "8")}
 
 	// What is there, sorted by name.
-	inventory, err := device.FromNodes(list, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes(list, nil, device.Options{})
 	if err != nil {
 		panic(err)
 	}

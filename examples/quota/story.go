@@ -35,7 +35,7 @@ func (s *story) begin(cfg quota.Config, nodes []corev1.Node, queues ...quota.Que
 
 // newLedger goes the whole way from the objects of a cluster to a ledger.
 func newLedger(cfg quota.Config, nodes []corev1.Node, queues []quota.Queue) (*quota.Ledger, error) {
-	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes(nodes, nil, device.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (s *scheduler) nodeSeen(object *corev1.Node) error {
 	if err != nil {
 		return err
 	}
-	inventory, err := device.FromNodes([]*corev1.Node{object}, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes([]*corev1.Node{object}, nil, device.Options{})
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func poolsOf(criteria []criterion, devices []*device.Device) []pool {
 // understand stay with the pod.
 func (s *snapshot) countClaims(d *dra) error {
 	drivers := slices.DeleteFunc(device.DefaultDrivers(), func(d device.Driver) bool { return d.Name != driver })
-	inventory, err := device.FromResourceSlices(d.slices, drivers, device.SliceOptions{})
+	inventory, err := device.FromResourceSlices(d.slices, drivers, device.Options{})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type Host struct {
 // taint node.kubernetes.io/unschedulable, and one that is not Ready not-ready or
 // unreachable, as controllers set them: files may lack them.
 func Hosts(nodes []*corev1.Node) ([]Host, error) {
-	inventory, err := device.FromNodes(nodes, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes(nodes, nil, device.Options{})
 	if err != nil {
 		return nil, err
 	}

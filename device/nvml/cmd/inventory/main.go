@@ -76,7 +76,7 @@ func printSample(out io.Writer, why string) error {
 	if err := yaml.UnmarshalStrict(sampleNode, &node); err != nil {
 		return err
 	}
-	inventory, err := device.FromNodes([]corev1.Node{node}, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes([]corev1.Node{node}, nil, device.Options{})
 	if err != nil {
 		return err
 	}

@@ -199,7 +199,7 @@ func sameCards(a, b *corev1.Node) bool {
 // discover reads the cards of the nodes. Pods on nodes that had other cards have to
 // be charged anew, and all of them when the cluster had.
 func (l *Ledger) discover() error {
-	inventory, err := device.FromNodes(l.nodes, nil, device.LabelOptions{})
+	inventory, err := device.FromNodes(l.nodes, nil, device.Options{})
 	if err != nil {
 		return err
 	}
