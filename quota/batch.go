@@ -32,7 +32,6 @@ func (l *Ledger) batch(dst *vector.Mask, n int, decide func(s *scratch, i int)) 
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
-	// No reasons: most callers ask again about the few that they want to know more of.
 	dst.Reset(n)
 	// All at once: goroutines that ask in batches don't meet here for each question.
 	l.counts.questions.Add(uint64(n))
