@@ -41,7 +41,7 @@ func (b *Book) Check(queues []*Queue, jobs func(yield func(*Job) bool)) []Violat
 		c.want[q], linked[i] = &want, &want
 	}
 	sound := true
-	total(linked, func(yield func(*Job) bool) {
+	addUp(linked, func(yield func(*Job) bool) {
 		for j := range jobs {
 			if !c.job(j) {
 				sound = false

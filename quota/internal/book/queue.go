@@ -9,8 +9,6 @@ package book
 //	full  = 4 + 3     = 7, what is charged or held: one card may still be charged
 //	                    beyond what is held
 
-import "slices"
-
 // Unlimited is the limit and the room where there is none.
 const Unlimited = int64(1<<63 - 1)
 
@@ -117,47 +115,6 @@ func (q *Queue) root() *Queue {
 		q = q.Parent
 	}
 	return q
-}
-
-// Set is a set of dimensions.
-type Set struct {
-	bits []uint64
-}
-
-// Has reports whether a dimension is in the set.
-func (s *Set) Has(dim int32) bool {
-	return int(dim>>6) < len(s.bits) && s.bits[dim>>6]>>(dim&63)&1 != 0
-}
-
-// Add adds a dimension.
-func (s *Set) Add(dim int32) {
-	for int(dim>>6) >= len(s.bits) {
-		s.bits = append(s.bits, 0)
-	}
-	s.bits[dim>>6] |= 1 << (dim & 63)
-}
-
-// None reports whether nothing is in the set.
-func (s *Set) None() bool {
-	return !slices.ContainsFunc(s.bits, func(word uint64) bool { return word != 0 })
-}
-
-// Clone returns a copy.
-func (s *Set) Clone() *Set { return &Set{slices.Clone(s.bits)} }
-
-// Both returns what is in a and in b, in the memory of s. A nil set has everything.
-func (s *Set) Both(a, b *Set) *Set {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	s.bits = s.bits[:0]
-	for i := range min(len(a.bits), len(b.bits)) {
-		s.bits = append(s.bits, a.bits[i]&b.bits[i])
-	}
-	return s
 }
 
 // AddSaturated adds two amounts that are not negative, [Unlimited] at most.

@@ -24,6 +24,47 @@ func (a *Alternatives) contains(b *Alternatives) bool {
 	return a == b || !slices.ContainsFunc(b.Cards, func(card int32) bool { return a.Index(card) < 0 })
 }
 
+// Set is a set of dimensions.
+type Set struct {
+	bits []uint64
+}
+
+// Has reports whether a dimension is in the set.
+func (s *Set) Has(dim int32) bool {
+	return int(dim>>6) < len(s.bits) && s.bits[dim>>6]>>(dim&63)&1 != 0
+}
+
+// Add adds a dimension.
+func (s *Set) Add(dim int32) {
+	for int(dim>>6) >= len(s.bits) {
+		s.bits = append(s.bits, 0)
+	}
+	s.bits[dim>>6] |= 1 << (dim & 63)
+}
+
+// None reports whether nothing is in the set.
+func (s *Set) None() bool {
+	return !slices.ContainsFunc(s.bits, func(word uint64) bool { return word != 0 })
+}
+
+// Clone returns a copy.
+func (s *Set) Clone() *Set { return &Set{slices.Clone(s.bits)} }
+
+// Both returns what is in a and in b, in the memory of s. A nil set has everything.
+func (s *Set) Both(a, b *Set) *Set {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	s.bits = s.bits[:0]
+	for i := range min(len(a.bits), len(b.bits)) {
+		s.bits = append(s.bits, a.bits[i]&b.bits[i])
+	}
+	return s
+}
+
 // Plain are amounts of cpu and memory.
 type Plain [2]int64
 

@@ -96,9 +96,9 @@ func (b *Book) Prune() (gone []*Queue) {
 
 // Total makes the sums of every queue from the records of jobs: those of a leaf first, and
 // then, from the bottom up, those of its children for every parent.
-func (b *Book) Total(jobs func(yield func(*Job) bool)) { total(b.TopDown(), jobs) }
+func (b *Book) Total(jobs func(yield func(*Job) bool)) { addUp(b.TopDown(), jobs) }
 
-func total(queues []*Queue, jobs func(yield func(*Job) bool)) {
+func addUp(queues []*Queue, jobs func(yield func(*Job) bool)) {
 	for _, q := range queues {
 		for i := range q.Cells {
 			q.Cells[i] = Cell{Limit: q.Cells[i].Limit}
