@@ -8,7 +8,7 @@ import (
 // Config is how a [Ledger] decides, for its life: to change it make a new ledger and call
 // [Ledger.Reconcile]. The zero value is the default.
 type Config struct {
-	QuotaKey           string                    // the annotation of a queue; empty: [QuotaAnnotation]
+	QuotaKey           string                    // the annotation of a queue; empty: [QuotaAnnotation], which with a key of your own counts no more
 	DeservedKey        string                    // of a queue, in the place of QuotaKey for what it deserves; empty: QuotaKey
 	GuaranteeKey       string                    // of a queue, as DeservedKey
 	RequestKey         string                    // of a job or PodGroup; empty: [RequestAnnotation]

@@ -9,9 +9,9 @@ func (l *Ledger) Rollback(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventRolledBack, tasks)
 }
 
-// Release ends tasks: their charges go, and their job's min shrinks by what they had of it;
-// the job stays reserved until ReleaseJob. Pending tasks are forgotten. known: all ids were
-// of either; others are left alone.
+// Release ends tasks: their charges go, and their job's min shrinks by their part, which
+// the first committed have. Only ReleaseJob ends a job. Pending tasks are forgotten. known:
+// all ids were of either; others are left alone.
 func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 	return l.giveBack(EventReleased, tasks)
 }

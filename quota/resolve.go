@@ -22,8 +22,8 @@ import (
 // none of which is listed, is an item of its own, as [Config.Unnamed] says. Parts of GPUs
 // by Koordinator's names count only by task.Cards. A bound task is charged on the first
 // alternative of its node. A fault in a pod makes a request that is refused; Invalid says
-// why. The list has what is wrong with entries, or counts otherwise than written. An error
-// is a bad id or an amount of Cards.
+// why. The list has entries that don't count as written, with codes as Origin. An error is
+// a bad id or an amount of Cards.
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, field.ErrorList, error) {
 	t, notes, err := l.resolveTask(task)
 	return t, listed(notes), err

@@ -10,7 +10,7 @@ import (
 
 // Task is a task as its objects describe it.
 type Task struct {
-	ID, Job, Queue string
+	ID, Job, Queue string              // empty only in a [Job]: a pod without one is a job of its own
 	Pod            *corev1.Pod         // only read: it names cards, and requests the resources that carry them; nil: Cards says them
 	Request        corev1.ResourceList // cpu, memory, and what outputs are made of, instead of what the pod requests; nil: the pod's
 	Cards          []Item              // if not nil, the cards whatever the pod says: those of claims, or parts of cards; Unit is 0 or 1000
