@@ -195,7 +195,9 @@ func TestRestoreRefuses(t *testing.T) {
 
 		// Types, keys and ranges.
 		{`"config":{`, `"config":[],"x":{`, ErrSnapshot, "config isn't an object"},
+		{`"config":{`, `"config":1e999,"x":{`, ErrSnapshot, "config isn't an object"},
 		{`"known":[`, `"known":["A",`, ErrSnapshot, "known[0] isn't an object"},
+		{`"known":[`, `"known":1e999,"x":[`, ErrSnapshot, "known isn't a list"},
 		{`"queues":[`, `"queues":{},"x":[`, ErrSnapshot, "queues isn't a list"},
 		{`"reserved":true`, `"reserved":1`, ErrSnapshot, "jobs[0].reserved is 1: want true or false"},
 		{`"id":"j"`, `"id":[]`, ErrSnapshot, "jobs[0].id is []: want a string"},
