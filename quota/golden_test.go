@@ -179,14 +179,6 @@ func (g *golden) tasks() (ids []string) {
 	return ids
 }
 
-// in returns the record of a job if it is in the queue.
-func (g *golden) in(queue, job string) *goldJob {
-	if j := g.jobs[job]; j != nil && j.queue == queue {
-		return j
-	}
-	return nil
-}
-
 // task returns a charged task and its job.
 func (g *golden) task(id string) (*goldJob, *goldTask) {
 	for _, j := range g.jobs {
@@ -199,9 +191,9 @@ func (g *golden) task(id string) (*goldJob, *goldTask) {
 	return nil, nil
 }
 
-// record returns the record of a job, a new one if there is none.
-func (g *golden) record(job, queue string) *goldJob {
-	if j := g.jobs[job]; j != nil {
+// record returns the record of a job of a queue, a new one if there is none.
+func (g *golden) record(queue, job string) *goldJob {
+	if j := g.jobs[job]; j != nil && j.queue == queue {
 		return j
 	}
 	return &goldJob{id: job, queue: queue, anyMix: g.cfg.AnyMix}
@@ -245,11 +237,8 @@ func (it *goldItem) add(card string, amount int64) {
 	}
 }
 
-// charges are those of all tasks, in commit order; nil has none.
+// charges are those of all tasks, in commit order.
 func (j *goldJob) charges(yield func(*goldCharge) bool) {
-	if j == nil {
-		return
-	}
 	for _, t := range j.tasks {
 		for i := range t.charges {
 			if !yield(&t.charges[i]) {
@@ -306,27 +295,31 @@ type goldSum struct{ allocated, held, elastic int64 }
 func (s goldSum) floor() int64 { return s.allocated - s.elastic + s.held }
 func (s goldSum) full() int64  { return s.allocated + s.held }
 
-// sum adds up what a job has; nil has nothing. Elastic is the uncovered part of the charges of
-// a job whose min is known.
-func (j *goldJob) sum(dim string) (s goldSum) {
-	if j == nil {
-		return s
-	}
-	for _, it := range j.items {
-		s.held += it.hold[dim]
-	}
-	for c := range j.charges {
-		if c.card == dim {
-			s.allocated += c.amount
-			if j.reserved {
-				s.elastic += c.amount - c.covered
+// isOver reports whether a sum is above a limit.
+func (s goldSum) isOver(limit int64) bool {
+	return limit != Unlimited && max(s.allocated, s.floor()) > limit
+}
+
+// goldSumOf adds up what jobs have. Elastic is the uncovered part of the charges of a job whose
+// min is known.
+func goldSumOf(dim string, jobs ...*goldJob) (s goldSum) {
+	for _, j := range jobs {
+		for _, it := range j.items {
+			s.held += it.hold[dim]
+		}
+		for c := range j.charges {
+			if c.card == dim {
+				s.allocated += c.amount
+				if j.reserved {
+					s.elastic += c.amount - c.covered
+				}
 			}
 		}
 	}
 	return s
 }
 
-// under lists the jobs of a queue and of those below it.
+// under lists the jobs of a queue and of those below it: a charge counts in every ancestor.
 func (g *golden) under(queue string) (jobs []*goldJob) {
 	for _, j := range g.jobs {
 		if slices.Contains(g.levels(j.queue), g.queues[queue]) {
@@ -334,17 +327,6 @@ func (g *golden) under(queue string) (jobs []*goldJob) {
 		}
 	}
 	return jobs
-}
-
-// sum adds up what a queue has: a charge counts in every ancestor.
-func (g *golden) sum(queue, dim string) goldSum { return goldSumOf(g.under(queue), dim) }
-
-func goldSumOf(jobs []*goldJob, dim string) (sum goldSum) {
-	for _, j := range jobs {
-		s := j.sum(dim)
-		sum.allocated, sum.held, sum.elastic = sum.allocated+s.allocated, sum.held+s.held, sum.elastic+s.elastic
-	}
-	return sum
 }
 
 // charged is what is charged of a card on the nodes that are known. More than goldMost of a
@@ -367,18 +349,6 @@ const goldMost = 1 << 40
 
 // cardsOf are the cards of a node.
 func (g *golden) cardsOf(node string) []string { return slices.Sorted(maps.Keys(g.nodes[node])) }
-
-// totalOf is what the cluster has (3): of a card on a node the greater of what is allocatable
-// and what is charged.
-func (g *golden) totalOf(dim string) int64 {
-	total := g.total[dim]
-	if goldCard(dim) {
-		for node, charged := range g.charged(dim) {
-			total += max(0, charged-g.nodes[node][dim])
-		}
-	}
-	return total
-}
 
 // levels are a queue and those above it, the lowest first.
 func (g *golden) levels(queue string) (levels []*goldQueue) {
@@ -411,48 +381,53 @@ func (g *golden) limit(queue, dim string) int64 {
 func (g *golden) capability(q *goldQueue, dim string) int64 {
 	amount, mentioned := q.capability[dim]
 	switch {
-	case q.orphan:
+	case q.orphan || goldHas(q.denied, dim):
 		return 0
 	case mentioned:
 		return amount
-	case goldHas(q.denied, dim):
-		return 0
 	case !g.isLeaf(q.name), goldPlain(dim) && g.cfg.MissingUnlimited, goldOutput(dim), !q.configured && len(q.denied) == 0 && g.limitedAbove(q, dim):
 		return Unlimited
 	}
 	return 0
 }
 
-// limitedAbove reports whether a queue above says something of a dimension; "": of any.
-func (g *golden) limitedAbove(q *goldQueue, dim string) bool {
+// limitedAbove reports whether a queue above says something of one of some dimensions.
+func (g *golden) limitedAbove(q *goldQueue, dims ...string) bool {
 	return slices.ContainsFunc(g.levels(q.parent), func(q *goldQueue) bool {
-		return goldHas(q.capability, dim) || goldHas(q.denied, dim) || dim == "" && len(q.capability)+len(q.denied) > 0
+		return slices.ContainsFunc(dims, func(dim string) bool { return goldHas(q.capability, dim) || goldHas(q.denied, dim) })
 	})
 }
 
-// real is min(capability, max(0, T - sum of guarantees) + guarantee) (9).
+// totalOf is what a queue shares with its siblings: the parent's realCapability, or what the
+// cluster has (3), of a card on a node the greater of what is allocatable and what is charged.
+func (g *golden) totalOf(q *goldQueue, dim string) int64 {
+	unknown := !slices.ContainsFunc(slices.Collect(maps.Values(g.total)), func(total int64) bool { return total > 0 })
+	total, parent := g.total[dim], g.queues[q.parent]
+	switch {
+	case parent != nil:
+		return g.real(parent, dim)
+	case goldOutput(dim) || unknown:
+		return Unlimited
+	case goldCard(dim):
+		for node, charged := range g.charged(dim) {
+			total += max(0, charged-g.nodes[node][dim])
+		}
+	}
+	return total
+}
+
+// real is min(capability, max(0, T - sum of guarantees) + guarantee) (9). An orphan has no guarantee.
 func (g *golden) real(q *goldQueue, dim string) int64 {
-	total := g.totalOf(dim)
-	if parent := g.queues[q.parent]; parent != nil {
-		total = g.real(parent, dim)
-	} else if goldOutput(dim) || !slices.ContainsFunc(slices.Collect(maps.Values(g.total)), func(total int64) bool { return total > 0 }) {
-		total = Unlimited
+	total := g.totalOf(q, dim)
+	if total == Unlimited {
+		return g.capability(q, dim)
 	}
 	for _, sibling := range g.queues {
-		if sibling.parent == q.parent && !sibling.orphan && total != Unlimited {
+		if sibling.parent == q.parent {
 			total -= sibling.guarantee[dim]
 		}
 	}
-	left := max(0, total)
-	if !q.orphan {
-		left = goldPlus(left, q.guarantee[dim])
-	}
-	return min(g.capability(q, dim), left)
-}
-
-// isOver reports whether a sum is above a limit.
-func (s goldSum) isOver(limit int64) bool {
-	return limit != Unlimited && max(s.allocated, s.floor()) > limit
+	return min(g.capability(q, dim), max(0, total)+q.guarantee[dim])
 }
 
 // over lists what is above its limit: all of it must be marked (7).
@@ -460,7 +435,7 @@ func (g *golden) over() (list []Headroom) {
 	for _, queue := range slices.Sorted(maps.Keys(g.queues)) {
 		jobs := g.under(queue)
 		for _, dim := range g.dims() {
-			if limit, s := g.limit(queue, dim), goldSumOf(jobs, dim); s.isOver(limit) {
+			if limit, s := g.limit(queue, dim), goldSumOf(dim, jobs...); s.isOver(limit) {
 				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: Amount(limit - max(s.allocated, s.floor())), Level: queue, Limit: Amount(limit)})
 			}
 		}
@@ -471,97 +446,89 @@ func (g *golden) over() (list []Headroom) {
 // Rooms: the largest amounts that would be admitted.
 
 // room returns the least room of the levels of a queue, the lowest level on ties (6). test
-// returns the largest amount that passes the tests of one level, and what limits it.
+// returns the largest amount that passes the tests of one level, and what limits it. That its
+// quota lacks the card comes before anything else.
 func (g *golden) room(queue, dim string, test func(s goldSum, limit int64) (int64, Reason)) (r Headroom) {
 	for i, q := range g.levels(queue) {
 		limit := g.limit(q.name, dim)
 		room, why := int64(Unlimited), ReasonOverCapacity
 		if limit != Unlimited {
-			room, why = test(g.sum(q.name, dim), limit)
+			room, why = test(goldSumOf(dim, g.under(q.name)...), limit)
+		}
+		switch {
+		case limit != 0 || goldHas(q.capability, dim):
+		case goldHas(q.denied, dim):
+			why = ReasonUnreadableQuota
+		default:
+			why = ReasonNoQuota
 		}
 		if i == 0 || room < int64(r.Room) {
-			r = Headroom{Resource: dim, Why: g.lacking(q, dim, why), Room: Amount(room), Level: q.name, Limit: Amount(limit)}
+			r = Headroom{Resource: dim, Why: why, Room: Amount(room), Level: q.name, Limit: Amount(limit)}
 		}
 	}
 	return r
 }
 
-// lacking is why a card has no room at a level: that its quota lacks the card comes
-// before anything else.
-func (g *golden) lacking(q *goldQueue, card string, why Reason) Reason {
-	switch {
-	case goldHas(q.capability, card), g.limit(q.name, card) != 0:
-		return why
-	case goldHas(q.denied, card):
-		return ReasonUnreadableQuota
+// minRoom is the room for an item of a min on a card: floor + min <= limit (5). What the job
+// itself has in the floor is taken out, and what its items before this one have is put in.
+// unheld: as if nothing were held for other jobs.
+func (g *golden) minRoom(old, next *goldJob, index int, card string, unheld bool) Headroom {
+	own := goldSumOf(card, old)
+	less := own.floor()
+	for i, before := range next.items[:index] {
+		less -= before.hold[card] + next.covered(i, card)
 	}
-	return ReasonNoQuota
-}
-
-// floorRoom is the room for a min: floor + min <= limit (5). less is taken out of the floor.
-func (g *golden) floorRoom(queue, dim string, less int64) Headroom {
-	return g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
+	return g.room(next.queue, card, func(s goldSum, limit int64) (int64, Reason) {
+		if unheld {
+			s.held = own.held
+		}
 		return limit - (s.floor() - less), ReasonOverCapacity
 	})
 }
 
-// chargeRoom is the room for a charge q of which c = min(q, held) is covered: allocated + q <=
-// limit and full + (q - c) <= limit; c = q has no promise test (6).
-func (g *golden) chargeRoom(queue, dim string, held int64) Headroom {
-	return g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
-		promise := limit - s.full()
+// chargeRoom is the room for a charge q (6). With c = min(q, held) covered, allocated + q <= limit
+// and full + (q - c) <= limit; c = q has no promise test. If a hold h moves to the card with the
+// charge, full + max(h, q) <= limit.
+func (g *golden) chargeRoom(queue, dim string, amount, held, moving int64) Headroom {
+	r := g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
+		hard, promise, why := limit-s.allocated, limit-s.full(), ReasonOverCapacity
 		if held > 0 {
 			promise = held + max(0, promise)
 		}
-		return goldTests(limit-s.allocated, promise)
-	})
-}
-
-// moveRoom is the room for a charge q that an item's whole hold h follows: allocated + q <=
-// limit and full + max(h, q) <= limit (6).
-func (g *golden) moveRoom(queue, dim string, hold int64) Headroom {
-	return g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
-		promise := limit - s.full()
-		if hold > promise {
+		holdTooLarge := promise > 0 && moving > max(0, hard)
+		if moving > promise {
 			promise = min(0, promise)
 		}
-		room, why := goldTests(limit-s.allocated, promise)
-		if s.full() < limit && s.allocated+hold > limit {
+		switch {
+		case holdTooLarge:
 			why = ReasonHoldTooLarge
+		case promise < hard:
+			why = ReasonPromised
 		}
-		return room, why
+		return min(hard, promise), why
 	})
+	return g.within(amount, r, queue, held, moving)
 }
 
-// goldTests is the smaller of two rooms.
-func goldTests(hard, promise int64) (int64, Reason) {
-	if promise < hard {
-		return promise, ReasonPromised
-	}
-	return hard, ReasonOverCapacity
-}
-
-// counted is how much can be charged or held beyond what is there, whatever the limits are
-// (15): the tree has less than 2^53, and a queue may come to less than 2^52 in any case.
-func (g *golden) counted(queue, dim string, held int64) Headroom {
-	levels := g.levels(queue)
-	root := levels[len(levels)-1].name
+// within is the smaller room, of what can be counted only if that is too small for an amount. Beyond
+// what is there that is, whatever the limits are (15): the tree has less than 2^53, and a queue
+// may come to less than 2^52 in any case.
+func (g *golden) within(amount int64, r Headroom, queue string, held, moving int64) Headroom {
 	room := func(level string, most int64) Headroom {
-		return Headroom{Resource: dim, Why: ReasonTooLarge, Room: Amount(most - g.sum(level, dim).full()), Level: level, Limit: Amount(most)}
+		sum := goldSumOf(r.Resource, g.under(level)...)
+		return Headroom{Resource: r.Resource, Why: ReasonTooLarge, Room: Amount(most - sum.full()), Level: level, Limit: Amount(most)}
 	}
-	r := room(root, 1<<53-1)
-	if mine := room(queue, 1<<52-1); mine.Room > r.Room {
-		r = mine
+	levels := g.levels(queue)
+	counted := room(levels[len(levels)-1].name, 1<<53-1)
+	if own := room(queue, 1<<52-1); own.Room > counted.Room {
+		counted = own
 	}
 	if held > 0 {
-		r.Room = max(0, r.Room)
+		counted.Room = max(0, counted.Room)
 	}
-	r.Room += Amount(held)
-	return r
-}
-
-// goldWithin is the smaller room, of what can be counted only if that is too small for an amount.
-func goldWithin(amount int64, r, counted Headroom) Headroom {
+	if counted.Room += Amount(held); moving > int64(counted.Room) {
+		counted.Room = min(0, counted.Room)
+	}
 	if amount > int64(counted.Room) && counted.Room < r.Room {
 		return counted
 	}
@@ -569,177 +536,170 @@ func goldWithin(amount int64, r, counted Headroom) Headroom {
 }
 
 // itemRoom is the room for an item of a task on a card (6).
-func (g *golden) itemRoom(queue string, j *goldJob, want goldWant, item int, card string) Headroom {
+func (g *golden) itemRoom(j *goldJob, want goldWant, item int, card string) Headroom {
 	if firm := j.firm(want, item); firm != "" && firm != card {
-		return Headroom{Resource: card, Why: ReasonFirmElsewhere, Level: queue, Limit: Amount(g.limit(queue, card))}
+		return Headroom{Resource: card, Why: ReasonFirmElsewhere, Level: j.queue, Limit: Amount(g.limit(j.queue, card))}
 	}
-	held, all := int64(0), int64(0) // on the card, and what moves there
+	var held, moving int64
 	if item >= 0 {
 		it := j.items[item]
 		if held = it.hold[card]; !j.spreads(it.goldWant) {
-			all = it.held()
+			moving = it.held() - held
 		}
 	}
-	if all <= held {
-		return goldWithin(want.amount, g.chargeRoom(queue, card, held), g.counted(queue, card, held))
-	}
-	counted := g.counted(queue, card, 0)
-	if all > int64(counted.Room) {
-		counted.Room = min(0, counted.Room)
-	}
-	return goldWithin(want.amount, g.moveRoom(queue, card, all), counted)
-}
-
-// alone returns the ledger as if nothing were held but for a job of a queue.
-func (g *golden) alone(queue, job string) *golden {
-	c := g.clone()
-	for _, j := range c.jobs {
-		for i := range j.items {
-			if j != c.in(queue, job) {
-				clear(j.items[i].hold)
-			}
-		}
-	}
-	return c
+	return g.chargeRoom(j.queue, card, want.amount, held, moving)
 }
 
 // Refusals: 6.
 
-func goldRefuse(a *Answer, r Refusal) bool {
-	a.OK, a.Refusal = false, r
-	return false
-}
-
-// goldReason is a refusal without amounts.
-func goldReason(reason Reason, queue string) Refusal {
-	return Refusal{Reason: reason, Queue: queue, Headroom: Headroom{Why: reason}}
-}
-
-// goldLacks is the reason why there is too little of a dimension.
-func goldLacks(dim string) Reason {
-	switch dim {
-	case "cpu":
-		return ReasonInsufficientCPUQuota
-	case "memory":
-		return ReasonInsufficientMemoryQuota
-	}
-	return ReasonInsufficientScalarQuota
-}
-
 // goldRefuseAmount is the refusal of an amount, with the numbers of its best alternative.
-func goldRefuseAmount(a *Answer, queue string, item int, want goldWant, best Headroom) bool {
-	dim := want.cards[0]
-	f := Refusal{Reason: goldLacks(dim), Queue: queue, Requested: Amount(want.amount), output: goldOutput(dim), Headroom: best}
-	if f.Item, f.Resource = item, goldKey(want.cards); !goldCard(dim) {
-		f.Item = 0
-	}
+func goldRefuseAmount(queue string, item int, want goldWant, best Headroom) Refusal {
+	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: Amount(want.amount), Headroom: best}
+	f.Item, f.Resource = item, goldKey(want.cards)
 	if len(want.cards) > 1 {
 		f.Best = best.Resource
 	}
-	return goldRefuse(a, f)
-}
-
-// admits makes the checks of a queue: it exists, is a leaf, and it and all ancestors are open (5).
-func (g *golden) admits(a *Answer, queue string) bool {
-	if g.queues[queue] == nil {
-		return goldRefuse(a, goldReason(ReasonUnknownQueue, queue))
-	}
-	if !g.isLeaf(queue) {
-		return goldRefuse(a, goldReason(ReasonQueueNotLeaf, queue))
-	}
-	for _, q := range g.levels(queue) {
-		if q.state != StateOpen {
-			f := goldReason(ReasonQueueNotOpen, queue)
-			f.Level = q.name
-			return goldRefuse(a, f)
-		}
-	}
-	return true
-}
-
-// considers makes the checks that come before amounts (5). It returns false if there is nothing
-// more to check.
-func (g *golden) considers(a *Answer, r *goldRequest) bool {
 	switch {
-	case !g.admits(a, r.queue):
-		return false
-	case r.invalid:
-		return goldRefuse(a, goldReason(ReasonGetTaskRequestResourceFailed, r.queue))
-	case len(r.items) == 0:
-		return false
-	case !g.cfg.MissingUnlimited && !g.queues[r.queue].configured && (len(g.queues[r.queue].denied) > 0 || !g.limitedAbove(g.queues[r.queue], "")):
-		return goldRefuse(a, goldReason(ReasonEmptyQueueCapability, r.queue))
+	case f.Resource == "cpu":
+		f.Reason, f.Item = ReasonInsufficientCPUQuota, 0
+	case f.Resource == "memory":
+		f.Reason, f.Item = ReasonInsufficientMemoryQuota, 0
+	case goldOutput(f.Resource):
+		f.Item, f.output = 0, true
 	}
-	return true
+	return f
+}
+
+// refuses makes the checks that come before amounts (5): the queue exists, is a leaf, and it and all
+// ancestors are open; it is known what is requested, and something of its capability.
+func (g *golden) refuses(r *goldRequest) (f Refusal) {
+	q := g.queues[r.queue]
+	closed := slices.IndexFunc(g.levels(r.queue), func(q *goldQueue) bool { return q.state != StateOpen })
+	switch {
+	case q == nil:
+		f.Reason = ReasonUnknownQueue
+	case !g.isLeaf(r.queue):
+		f.Reason = ReasonQueueNotLeaf
+	case closed >= 0:
+		f.Reason, f.Level = ReasonQueueNotOpen, g.levels(r.queue)[closed].name
+	case r.invalid:
+		f.Reason = ReasonGetTaskRequestResourceFailed
+	case len(r.items) > 0 && !g.cfg.MissingUnlimited && !q.configured && (len(q.denied) > 0 || !g.limitedAbove(q, g.dims()...)):
+		f.Reason = ReasonEmptyQueueCapability
+	default:
+		return f
+	}
+	f.Queue, f.Why = r.queue, f.Reason
+	return f
 }
 
 // Enqueueable: 5.
 
 // enqueueable decides on a job, and returns its record as it would be.
 func (g *golden) enqueueable(r *goldRequest) (a Answer, next *goldJob) {
-	a = Answer{OK: true, Seq: g.seq}
-	old := g.in(r.queue, r.id)
+	a = Answer{Seq: g.seq, Refusal: g.refuses(r)}
+	old := g.record(r.queue, r.id)
 	next = g.drawn(r, old)
-	if g.considers(&a, r) {
-		for i := range next.items {
-			if !g.fill(&a, old, next, i) {
-				break
-			}
-		}
+	for i := 0; i < len(next.items) && a.Refusal.Reason == ""; i++ {
+		g.fill(&a, old, next, i)
 	}
+	a.OK = a.Refusal.Reason == ""
 	return a, next
 }
 
 // drawn returns the record of a job with a new min, of which nothing is held yet, and its
 // charges drawn against it in commit order.
 func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
-	next := &goldJob{id: r.id, queue: r.queue}
-	if old != nil {
-		next = old.clone()
-	}
+	next := old.clone()
 	if !next.reserved {
 		next.seq = g.seq + 1
 	}
 	tasks := next.tasks
 	next.anyMix, next.reserved, next.items, next.tasks = r.anyMix, true, nil, nil
 	for _, want := range slices.SortedFunc(slices.Values(r.items), goldWant.compare) {
-		next.items = append(next.items, goldItem{want, map[string]int64{}})
+		next.items = append(next.items, goldItem{want, map[string]int64{want.cards[0]: want.amount}})
 	}
 	for _, t := range tasks {
-		for i, item := range next.matches(t.wants()) {
-			c := &t.charges[i]
-			firm := next.firm(c.goldWant, item)
-			fits := firm == "" || firm == c.card
-			c.item, c.covered = goldNoItem, 0
-			switch {
-			case item < 0 && fits && next.binds(c.goldWant):
-				c.item = goldBinds
-			case item >= 0 && fits && slices.Contains(next.items[item].cards, c.card):
-				c.item, c.covered = item, min(c.amount, next.left(item))
-			}
+		var on []string
+		for _, c := range t.charges {
+			on = append(on, c.card)
 		}
-		next.tasks = append(next.tasks, t)
+		next.charge(t, t.wants(), on)
+	}
+	for _, it := range next.items {
+		clear(it.hold)
 	}
 	return next
 }
 
 // fill finds the holds of an item of a min, left to right, on top of those of the items before
-// it (5). If there is no room, it says so, and what was found stays.
+// it (5): of one that spreads, on each alternative as many whole units as it has room for, and else
+// the whole item on the first one with room, or on the firm one. If there is no room, it says so,
+// and what was found stays. The refusal has the numbers of the roomiest alternative or, of an
+// item that spreads, the sums.
 func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
-	fill := g.fillOne
-	if next.spreads(next.items[index].goldWant) {
-		fill = g.fillSpread
+	it := &next.items[index]
+	at := goldPlace(next.request().items, index)
+	spreads, firm, left := next.spreads(it.goldWant), next.firm(it.goldWant, index), next.left(index)
+	var best Headroom
+	var sum, limits, unheldSum int64
+	fits, unheldFits := true, true // what charges cover
+	whys := map[Reason]bool{}
+	for _, card := range it.cards {
+		if firm != "" && firm != card {
+			continue
+		}
+		covered := next.covered(index, card)
+		whole := func(r Headroom) int64 { // what can be had of a room
+			switch room := int64(r.Room); {
+			case room == Unlimited || !spreads && room >= it.amount:
+				return room
+			case !spreads:
+				return 0
+			default:
+				return max(0, min(room, covered)) + max(0, room-covered)/it.unit*it.unit
+			}
+		}
+		r, unheld := g.minRoom(old, next, index, card, false), g.minRoom(old, next, index, card, true)
+		fits, unheldFits = fits && covered <= max(0, int64(r.Room)), unheldFits && covered <= max(0, int64(unheld.Room))
+		whys[r.Why] = true
+		if r.Why == ReasonOverCapacity && min(left+covered, whole(unheld)) > whole(r) {
+			r.Why = ReasonPromised
+		}
+		asked := it.amount
+		if spreads {
+			asked = covered + max(0, min(left, whole(r)-covered))
+		}
+		r = g.within(asked, r, next.queue, covered+old.vacated(next, index, card), 0)
+		whys[r.Why] = true
+		more := max(0, min(left, whole(r)-covered))
+		it.add(card, more)
+		left -= more
+		if r.Item = at; goldCard(card) {
+			a.Options = append(a.Options, r)
+		}
+		if best.Level == "" || r.Room > best.Room {
+			best = r
+		}
+		sum, limits, unheldSum = goldPlus(sum, whole(r)), goldPlus(limits, int64(r.Limit)), goldPlus(unheldSum, whole(unheld))
 	}
-	best, fits := fill(a, old, next, index)
-	if fits {
+	if left == 0 && fits {
 		a.Options = nil
 		return true
 	}
-	at := goldPlace(next.request().items, index)
-	for i := range a.Options {
-		a.Options[i].Item = at
+	if spreads {
+		best.Resource, best.Room, best.Limit = "", Amount(sum), Amount(limits)
+		for _, why := range []Reason{ReasonNoQuota, ReasonUnreadableQuota, ReasonOverCapacity, ReasonTooLarge} {
+			if whys[why] {
+				best.Why = why
+			}
+		}
+		if best.Why == ReasonOverCapacity && unheldSum >= it.amount && unheldFits {
+			best.Why = ReasonPromised
+		}
 	}
-	return goldRefuseAmount(a, next.queue, at, next.items[index].goldWant, best)
+	a.Refusal = goldRefuseAmount(next.queue, at, it.goldWant, best)
+	return false
 }
 
 // goldPlace is the place of an item among those that are cards.
@@ -747,107 +707,14 @@ func goldPlace(items []goldWant, index int) int {
 	return len((&goldRequest{items: items[:index]}).cards())
 }
 
-// minRoom is the room for an item of a min on a card. What the job itself has in the floor is
-// taken out, and what its items before this one have is put in.
-func (g *golden) minRoom(old, next *goldJob, index int, card string) Headroom {
-	less := old.sum(card).floor()
-	for i, before := range next.items[:index] {
-		less -= before.hold[card] + next.covered(i, card)
-	}
-	return g.floorRoom(next.queue, card, less)
-}
-
 // vacated is what a job holds on a card and won't hold with another min: less what the
 // items of that before one hold.
 func (j *goldJob) vacated(next *goldJob, index int, card string) int64 {
-	held := j.sum(card).held
+	held := goldSumOf(card, j).held
 	for _, before := range next.items[:index] {
 		held -= before.hold[card]
 	}
 	return held
-}
-
-// fillOne holds a whole item on the first alternative with room, and returns else the
-// roomiest. A firm item has only its card.
-func (g *golden) fillOne(a *Answer, old, next *goldJob, index int) (best Headroom, fits bool) {
-	it := &next.items[index]
-	firm, left := next.firm(it.goldWant, index), next.left(index)
-	for _, card := range it.cards {
-		if firm != "" && firm != card {
-			continue
-		}
-		r := goldWithin(it.amount, g.minRoom(old, next, index, card), g.counted(next.queue, card, it.amount-left+old.vacated(next, index, card)))
-		if it.amount <= int64(r.Room) {
-			it.add(card, left)
-			return r, true
-		}
-		if r.Why == ReasonOverCapacity && it.amount <= int64(g.alone(next.queue, next.id).minRoom(old, next, index, card).Room) {
-			r.Why = ReasonPromised
-		}
-		if goldCard(card) {
-			a.Options = append(a.Options, r)
-		}
-		if best.Level == "" || r.Room > best.Room {
-			best = r
-		}
-	}
-	return best, false
-}
-
-// fillSpread holds as many whole units as there is room for on each alternative, and returns,
-// if that isn't all, their sums.
-func (g *golden) fillSpread(a *Answer, old, next *goldJob, index int) (best Headroom, fits bool) {
-	it := &next.items[index]
-	left := next.left(index)
-	alone := g.alone(next.queue, next.id)
-	var sum, limits, sumAlone int64 // alone: if nothing were held for others
-	fits, fitsAlone := true, true
-	whys := map[Reason]bool{}
-	for _, card := range it.cards {
-		r, free, covered := g.minRoom(old, next, index, card), alone.minRoom(old, next, index, card), next.covered(index, card)
-		whole, wholeAlone := goldWhole(r, covered, it.unit), goldWhole(free, covered, it.unit)
-		if r.Why == ReasonOverCapacity && min(left+covered, wholeAlone) > whole {
-			r.Why = ReasonPromised
-		}
-		if more := min(left, whole-covered); more > 0 {
-			r = goldWithin(covered+more, r, g.counted(next.queue, card, covered+old.vacated(next, index, card)))
-			if r.Why == ReasonTooLarge {
-				whole = goldWhole(r, covered, it.unit)
-			}
-		}
-		more := max(0, min(left, whole-covered))
-		it.add(card, more)
-		left -= more
-		a.Options, whys[r.Why] = append(a.Options, r), true
-		if best.Level == "" || r.Room > best.Room {
-			best = r
-		}
-		sum, limits, sumAlone = goldPlus(sum, whole), goldPlus(limits, int64(r.Limit)), goldPlus(sumAlone, wholeAlone)
-		fits, fitsAlone = fits && covered <= max(0, int64(r.Room)), fitsAlone && covered <= max(0, int64(free.Room))
-	}
-	best.Resource, best.Room, best.Limit = "", Amount(sum), Amount(limits)
-	switch lack := whys[ReasonOverCapacity] || whys[ReasonPromised]; {
-	case whys[ReasonTooLarge]:
-		best.Why = ReasonTooLarge
-	case lack && sumAlone >= it.amount && fitsAlone:
-		best.Why = ReasonPromised
-	case lack:
-		best.Why = ReasonOverCapacity
-	case whys[ReasonUnreadableQuota]:
-		best.Why = ReasonUnreadableQuota
-	default:
-		best.Why = ReasonNoQuota
-	}
-	return best, left == 0 && fits
-}
-
-// goldWhole is what can be had of a room: what charges have, and whole units.
-func goldWhole(r Headroom, covered, unit int64) int64 {
-	room := int64(r.Room)
-	if room == Unlimited {
-		return Unlimited
-	}
-	return max(0, min(room, covered)) + max(0, room-covered)/unit*unit
 }
 
 // Allocatable: 6.
@@ -860,8 +727,7 @@ func (j *goldJob) matches(wants []goldWant) (matched []int) {
 	last := func(is bool) int { return map[bool]int{true: 1}[is] }
 	for _, want := range wants {
 		best, least := goldNoItem, []int(nil)
-		for i := 0; j != nil && i < len(j.items); i++ {
-			it := j.items[i]
+		for i, it := range j.items {
 			same, firm := it.same(want), j.firm(it.goldWant, i)
 			lacks := func(card string) bool { return !slices.Contains(it.cards, card) }
 			if slices.Contains(matched, i) || !same && (firm != "" && !slices.Contains(want.cards, firm) || slices.ContainsFunc(want.cards, lacks)) {
@@ -878,27 +744,26 @@ func (j *goldJob) matches(wants []goldWant) (matched []int) {
 }
 
 // allocatable decides on a task. With cards not nil only these count. It returns for each
-// item what it counts against and the first card with room.
-func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, items []int, on []string) {
-	a = Answer{OK: true, Seq: g.seq}
-	if !g.considers(&a, r) {
-		return a, nil, nil
+// item the first card with room.
+func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, on []string) {
+	a = Answer{Seq: g.seq, Refusal: g.refuses(r)}
+	if a.Refusal.Reason == "" {
+		j := g.record(r.queue, r.job)
+		for i, item := range j.matches(r.items) {
+			on = append(on, g.choose(&a, j, goldPlace(r.items, i), r.items[i], item, cards))
+		}
 	}
-	j := g.in(r.queue, r.job)
-	items = j.matches(r.items)
-	for i, want := range r.items {
-		on = append(on, g.choose(&a, r.queue, j, goldPlace(r.items, i), want, items[i], cards))
-	}
-	return a, items, on
+	a.OK = a.Refusal.Reason == ""
+	return a, on
 }
 
 // choose lists the alternatives of an item of a task, and returns the first with room.
-func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want goldWant, item int, cards []string) (on string) {
+func (g *golden) choose(a *Answer, j *goldJob, index int, want goldWant, item int, cards []string) (on string) {
 	best := Headroom{Why: ReasonNotOnNode}
 	for _, card := range want.cards {
 		r := Headroom{Resource: card, Why: ReasonNotOnNode}
 		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
-			r = g.itemRoom(queue, j, want, item, card)
+			r = g.itemRoom(j, want, item, card)
 			// Another card than the job's comes last.
 			if best.Level == "" || r.Why != ReasonFirmElsewhere && (best.Why == ReasonFirmElsewhere || r.Room > best.Room) {
 				best = r
@@ -912,11 +777,11 @@ func (g *golden) choose(a *Answer, queue string, j *goldJob, index int, want gol
 		}
 	}
 	switch {
-	case on != "" || !a.OK:
+	case on != "" || a.Refusal.Reason != "":
 	case best.Level == "":
-		goldRefuse(a, Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: ReasonNotOnNode}})
+		a.Refusal = Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: j.queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: ReasonNotOnNode}}
 	default:
-		goldRefuseAmount(a, queue, index, want, best)
+		a.Refusal = goldRefuseAmount(j.queue, index, want, best)
 	}
 	return on
 }
@@ -968,28 +833,20 @@ func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, 
 		}
 		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: t.cards()}, nil
 	}
-	j := g.record(r.job, r.queue)
-	if j.queue != r.queue {
+	if j := g.jobs[r.job]; j != nil && j.queue != r.queue {
 		return Answer{Seq: g.seq}, ErrConflict
 	}
-	a, items, on := g.allocatable(r, cards)
+	a, on := g.allocatable(r, cards)
 	if !a.OK {
 		return a, nil
 	}
-	t := goldTask{id: r.id, seq: g.seq + 1, state: taskCommitted}
-	for i, want := range r.items {
-		t.charges = append(t.charges, j.charge(want, items[i], on[i]))
+	t := goldTask{id: r.id, node: node, seq: g.seq + 1, state: taskCommitted}
+	for i, card := range on {
+		if goldCard(card) && g.charged(card)[node]+min(r.items[i].amount, goldMost) > g.nodes[node][card] {
+			t.node = ""
+		}
 	}
-	lacks := func(c goldCharge) bool {
-		return goldCard(c.card) && g.charged(c.card)[node]+min(c.amount, goldMost) > g.nodes[node][c.card]
-	}
-	if len(t.cards()) > 0 && !slices.ContainsFunc(t.charges, lacks) {
-		t.node = node
-	}
-	j.tasks = append(j.tasks, t)
-	g.put(j)
-	delete(g.waiting, r.id)
-	a.Seq, a.Charged = g.seq+1, t.cards()
+	a.Seq, a.Charged = g.seq+1, g.charge(r, t, on)
 	return a, nil
 }
 
@@ -1007,19 +864,46 @@ func (t *goldTask) wants() (wants []goldWant) {
 	return wants
 }
 
-// binds reports whether a charge against no item binds the tasks of its key.
-func (j *goldJob) binds(want goldWant) bool { return !j.anyMix && len(want.cards) > 1 }
+// charge charges a task on some cards, and returns these. One without cards is on no node.
+func (g *golden) charge(r *goldRequest, t goldTask, on []string) []string {
+	j := g.record(r.queue, r.job)
+	j.charge(t, r.items, on)
+	last := &j.tasks[len(j.tasks)-1]
+	if len(last.cards()) == 0 {
+		last.node = ""
+	}
+	g.put(j)
+	delete(g.waiting, r.id)
+	return last.cards()
+}
 
-// charge charges an item of a task, and moves holds to its card: under AnyMix what it lacks,
-// from the rightmost alternative that holds, and else the whole hold.
-func (j *goldJob) charge(want goldWant, item int, card string) goldCharge {
-	c := goldCharge{goldWant: want, item: item, card: card}
-	if item < 0 {
-		if j.binds(want) {
-			c.item = goldBinds
-		}
+func (j *goldJob) charge(t goldTask, wants []goldWant, on []string) {
+	t.charges = nil
+	for i, item := range j.matches(wants) {
+		t.charges = append(t.charges, j.chargeOne(wants[i], item, on[i]))
+	}
+	j.tasks = append(j.tasks, t)
+}
+
+// chargeOne charges an item of a task, and moves holds to its card: under AnyMix what it lacks,
+// from the rightmost alternative that holds, and else the whole hold. What runs on a card that
+// isn't listed, or isn't the firm one, counts against nothing.
+func (j *goldJob) chargeOne(want goldWant, item int, card string) goldCharge {
+	c := goldCharge{goldWant: want, item: goldNoItem, card: card}
+	firm, listed := j.firm(want, item), want.cards
+	if item >= 0 {
+		listed = j.items[item].cards
+	}
+	switch {
+	case !slices.Contains(listed, card) || firm != "" && firm != card:
+		return c
+	case item < 0 && !j.anyMix && len(want.cards) > 1:
+		c.item = goldBinds
+		return c
+	case item < 0:
 		return c
 	}
+	c.item = item
 	it := &j.items[item]
 	for _, from := range slices.Backward(it.cards) {
 		amount := it.hold[from]
@@ -1084,27 +968,21 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 // for all its alternatives, if none of them has room with what is tried charged. A card
 // that only the gang excludes has the room that it has for the task alone.
 func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
-	if all, _, _ := tried.allocatable(r, nil); !all.OK {
+	if all, _ := tried.allocatable(r, nil); !all.OK {
 		a = all
 	}
-	alone, _, _ := g.allocatable(r, nil)
+	alone, _ := g.allocatable(r, nil)
 	excluded := func(why Reason) bool { return why == ReasonFirmElsewhere || why == ReasonNotOnNode }
 	for i := range a.Options {
-		o := &a.Options[i]
+		o, f := &a.Options[i], &a.Refusal
 		if !excluded(o.Why) || excluded(alone.Options[i].Why) {
 			continue
 		}
 		*o = alone.Options[i]
 		o.Why = ReasonNotTogether
-		f := &a.Refusal
-		if f.Reason != ReasonInsufficientScalarQuota || f.Resource != goldKey(r.cards()[o.Item].cards) {
-			continue
-		}
-		if excluded(f.Why) || f.Why == ReasonNotTogether && o.Room > f.Room {
-			f.Why, f.Room, f.Level, f.Limit = o.Why, o.Room, o.Level, o.Limit
-			if f.Best != "" {
-				f.Best = o.Resource
-			}
+		if f.Reason == ReasonInsufficientScalarQuota && f.Item == o.Item && (excluded(f.Why) || f.Why == ReasonNotTogether && o.Room > f.Room) {
+			f.Headroom, f.Best = *o, o.Resource
+			f.Resource = goldKey(r.cards()[o.Item].cards)
 		}
 	}
 	return a
@@ -1173,16 +1051,16 @@ func (g *golden) takes(group []*goldRequest, key goldWant, card string) (n int) 
 			n++
 			continue
 		}
-		j := g.record(first.job, first.queue)
+		j := g.record(first.queue, first.job)
 		t, matched := goldTask{id: r.id}, j.matches(r.items)
 		for k, want := range r.items {
 			if !want.same(key) {
 				continue
 			}
-			if g.choose(&Answer{OK: true}, j.queue, j, k, want, matched[k], []string{card}) == "" {
+			if g.choose(&Answer{}, j, k, want, matched[k], []string{card}) == "" {
 				return n
 			}
-			t.charges = append(t.charges, j.charge(want, matched[k], card))
+			t.charges = append(t.charges, j.chargeOne(want, matched[k], card))
 		}
 		j.tasks = append(j.tasks, t)
 		g.put(j)
@@ -1321,68 +1199,58 @@ const (
 
 // jobCopies counts how many new jobs like this one would be reserved (7, WhatFits).
 func (g *golden) jobCopies(r *goldRequest) (Fits, error) {
-	if j := g.jobs[r.id]; j != nil && j.queue != r.queue {
-		return Fits{}, ErrConflict
+	next, tried := &goldJob{queue: r.queue}, g.clone()
+	room := func(j *goldJob, dim string) Headroom {
+		return g.within(r.amount(dim), g.minRoom(&goldJob{}, next, 0, dim, false), r.queue, 0, 0)
 	}
-	rooms := g.fitRooms(r, func(dim string) Headroom {
-		return goldWithin(r.amount(dim), g.floorRoom(r.queue, dim, 0), g.counted(r.queue, dim, 0))
-	})
-	tried := g.clone()
-	return goldFits(rooms, goldCopies, func(id string) Answer {
-		own := *r
-		own.id = id
-		a, _ := tried.reserve(&own, false)
+	return g.copies(r, r.id, goldCopies, room, func(own *goldRequest) Answer {
+		a, _ := tried.reserve(own, false)
 		return a
-	}), nil
+	})
 }
 
 // taskCopies counts how many new tasks like this one would be charged, each after the other or, if
 // they must be on one card, as a gang (7, WhatFits). Copies have no node.
 func (g *golden) taskCopies(r *goldRequest) (Fits, error) {
-	j := g.jobs[r.job]
-	if j != nil && j.queue != r.queue {
-		return Fits{}, ErrConflict
+	room := func(j *goldJob, dim string) Headroom {
+		return g.chargeRoom(r.queue, dim, r.amount(dim), goldSumOf(dim, j).held, 0)
 	}
-	rooms := g.fitRooms(r, func(dim string) Headroom {
-		held := j.sum(dim).held
-		return goldWithin(r.amount(dim), g.chargeRoom(r.queue, dim, held), g.counted(r.queue, dim, held))
-	})
-	var gang []*goldRequest
-	together := len(g.together([]*goldRequest{r, r})) == 1
-	tried, most := g.clone(), int64(goldCopies)
-	if together {
-		most = goldGang
-	}
-	return goldFits(rooms, most, func(id string) (a Answer) {
-		own := *r
-		own.id, own.node = id, ""
-		if !together {
-			a, _ = tried.commit(&own, nil, "")
+	if len(g.together([]*goldRequest{r, r})) > 1 {
+		tried := g.clone()
+		return g.copies(r, r.job, goldCopies, room, func(own *goldRequest) Answer {
+			a, _ := tried.commit(own, nil, "")
 			return a
-		}
-		gang = append(gang, &own)
-		a, _ = g.clone().commitAll(gang)
+		})
+	}
+	var gang []*goldRequest
+	return g.copies(r, r.job, goldGang, room, func(own *goldRequest) Answer {
+		gang = append(gang, own)
+		a, _ := g.clone().commitAll(gang)
 		a.Task = ""
 		return a
-	}), nil
+	})
 }
 
-// fitRooms are the rooms for cpu and memory, nil if the queue takes nothing.
-func (g *golden) fitRooms(r *goldRequest, room func(dim string) Headroom) []Headroom {
-	if !g.admits(&Answer{}, r.queue) {
-		return nil
+// copies admits copies of a request of a job until one is refused. The rooms are for cpu and
+// memory, none if the queue takes nothing.
+func (g *golden) copies(r *goldRequest, job string, most int64, room func(j *goldJob, dim string) Headroom, admit func(own *goldRequest) Answer) (Fits, error) {
+	if j := g.jobs[job]; j != nil && j.queue != r.queue {
+		return Fits{}, ErrConflict
 	}
-	return []Headroom{room("cpu"), room("memory")}
-}
-
-// goldFits admits copies until one is refused.
-func goldFits(rooms []Headroom, most int64, admit func(id string) Answer) Fits {
+	f := Fits{Copies: Unlimited, Next: Answer{OK: true}}
+	if g.refuses(&goldRequest{queue: r.queue}).Reason == "" {
+		j := g.record(r.queue, job)
+		f.Room = []Headroom{room(j, "cpu"), room(j, "memory")}
+	}
 	for n := range most {
-		if a := admit(fmt.Sprint("copy", n)); !a.OK {
-			return Fits{Amount(n), rooms, a}
+		own := *r
+		own.id, own.node = fmt.Sprint("copy", n), ""
+		if a := admit(&own); !a.OK {
+			f.Copies, f.Next = Amount(n), a
+			break
 		}
 	}
-	return Fits{Unlimited, rooms, Answer{OK: true}}
+	return f, nil
 }
 
 // state is everything that was recorded as text, to be compared.

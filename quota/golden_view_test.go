@@ -168,7 +168,8 @@ func (r *goldReconciler) place(v *goldViewJob) {
 		}
 	}
 	for _, t := range missing {
-		r.charge(t, on[t.id])
+		charged := goldTask{id: t.id, node: t.node, seq: r.seq + 1, state: taskConfirmed}
+		r.charge(&t.goldRequest, charged, on[t.id])
 	}
 }
 
@@ -217,30 +218,6 @@ func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 		r.rep.Changed = true
 	}
 	return cards, same
-}
-
-// charge charges what the view has: as a commit does or, where a commit couldn't, against
-// nothing.
-func (r *goldReconciler) charge(v *goldViewTask, cards []string) {
-	j := r.record(v.job, v.queue)
-	t := goldTask{id: v.id, seq: r.seq + 1, state: taskConfirmed}
-	for i, item := range j.matches(v.items) {
-		want, card := v.items[i], cards[i]
-		firm, listed := j.firm(want, item), want.cards
-		if item >= 0 {
-			listed = j.items[item].cards
-		}
-		if !slices.Contains(listed, card) || firm != "" && firm != card {
-			t.charges = append(t.charges, goldCharge{goldWant: want, item: goldNoItem, card: card})
-			continue
-		}
-		t.charges = append(t.charges, j.charge(want, item, card))
-	}
-	if len(t.cards()) > 0 {
-		t.node = v.node
-	}
-	j.tasks = append(j.tasks, t)
-	r.put(j)
 }
 
 // holds reports whether a job keeps what its charges don't cover of its min.
@@ -303,19 +280,19 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 	case want == nil:
 		want = j.request()
 	}
-	next := r.drawn(want, j)
+	next := r.drawn(want, r.record(v.queue, v.id))
 	for i := range next.items {
 		it := &next.items[i]
 		if !keeps {
 			it.amount -= next.left(i)
-		} else if !r.fill(&Answer{}, j, next, i) {
+		} else if !r.fill(&Answer{}, r.record(v.queue, v.id), next, i) {
 			it.add(cmp.Or(next.firm(it.goldWant, i), it.cards[0]), next.left(i)-it.held())
 		}
 	}
 	if reserved && next.text() == j.text() {
 		return
 	}
-	if reason := r.uncounted(next, j); keeps && reason != "" {
+	if reason := r.uncounted(next, r.record(v.queue, v.id)); keeps && reason != "" {
 		r.fail(v.id, "", reason)
 		return
 	}
@@ -332,8 +309,9 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 func (r *goldReconciler) uncounted(next, old *goldJob) Reason {
 	for i, it := range next.items {
 		for _, card := range it.cards {
-			if held := it.hold[card]; held > 0 && held > int64(r.counted(next.queue, card, old.vacated(next, i, card)).Room) {
-				return goldLacks(it.cards[0])
+			room := r.within(it.hold[card], Headroom{Resource: card, Room: Unlimited}, next.queue, old.vacated(next, i, card), 0)
+			if it.hold[card] > 0 && room.Why == ReasonTooLarge {
+				return goldRefuseAmount("", 0, it.goldWant, room).Reason
 			}
 		}
 	}

@@ -297,7 +297,7 @@ var modelOps = []struct {
 		ask := func(handles []*TaskRequest) uint64 { return m.l.AllocatableBatch(&m.mask, handles) }
 		return modelBatch(m, ask, func() (*TaskRequest, bool) {
 			r := m.task(m.taskID(m.IntN(9) == 0))
-			want, _, _ := m.g.allocatable(r, nil)
+			want, _ := m.g.allocatable(r, nil)
 			return m.taskHandle(r), want.OK
 		})
 	}},
@@ -504,7 +504,7 @@ func (m *model) queue() string {
 		return "nope"
 	}
 	for range 4 {
-		if q := m.queues[m.IntN(len(m.queues))].name; m.g.admits(&Answer{}, q) && (m.g.queues[q].configured || m.IntN(4) == 0) {
+		if q := m.queues[m.IntN(len(m.queues))].name; m.g.refuses(&goldRequest{queue: q}).Reason == "" && (m.g.queues[q].configured || m.IntN(4) == 0) {
 			return q
 		}
 	}
@@ -787,27 +787,29 @@ func (m *model) allocatable() (got, want modelResult) {
 		cards = append([]string{}, m.g.cardsOf(node)...)
 		m.l.AllocatableOn(&a, handle, node)
 	}
-	b, items, _ := m.g.allocatable(r, cards)
-	m.coveredHasRoom(r, &b, items)
+	b, _ := m.g.allocatable(r, cards)
+	m.coveredHasRoom(r, &b)
 	return m.answered(a, nil, ""), m.answered(b, nil, "")
 }
 
 // coveredHasRoom checks that while nothing is over and nothing elastic, a covered
 // task of its item's key and unit has an alternative with room (6).
-func (m *model) coveredHasRoom(r *goldRequest, a *Answer, items []int) {
+func (m *model) coveredHasRoom(r *goldRequest, a *Answer) {
 	elastic := func(j *goldJob) bool {
-		return slices.ContainsFunc(m.g.dims(), func(dim string) bool { return j.sum(dim).elastic > 0 })
+		return slices.ContainsFunc(m.g.dims(), func(dim string) bool { return goldSumOf(dim, j).elastic > 0 })
 	}
-	if a.Refusal.Reason != ReasonInsufficientScalarQuota || len(items) == 0 ||
+	if a.Refusal.Reason != ReasonInsufficientScalarQuota ||
 		slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == ReasonNotOnNode }) ||
 		len(m.g.over()) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(m.g.jobs)), elastic) {
 		return
 	}
-	for i, want := range r.items {
-		if items[i] < 0 || goldKey(want.cards) != a.Refusal.Resource {
+	j := m.g.record(r.queue, r.job)
+	for i, item := range j.matches(r.items) {
+		want := r.items[i]
+		if item < 0 || goldKey(want.cards) != a.Refusal.Resource {
 			continue
 		}
-		it := m.g.jobs[r.job].items[items[i]]
+		it := j.items[item]
 		part := func(held int64) bool { return held%it.unit != 0 }
 		if it.same(want) && (len(it.cards) == 1 || it.unit == want.amount) && it.held() >= want.amount &&
 			!slices.ContainsFunc(slices.Collect(maps.Values(it.hold)), part) {
@@ -1068,7 +1070,7 @@ func (m *model) compareSums() {
 			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
 		}
 		for _, dim := range m.g.dims() {
-			limit, sum := m.g.limit(name, dim), goldSumOf(jobs, dim)
+			limit, sum := m.g.limit(name, dim), goldSumOf(dim, jobs...)
 			at := m.places[dim]
 			if got, want := q.Cells[at], (book.Cell{Limit: limit, Allocated: sum.allocated, Held: sum.held, Elastic: sum.elastic}); got != want {
 				m.fatal("%s of %s: %+v, want %+v", dim, name, got, want)
