@@ -121,12 +121,7 @@ func goldKey(cards []string) string { return strings.Join(cards, "|") }
 func goldHas[V any](m map[string]V, key string) bool { _, has := m[key]; return has }
 
 // goldPlus adds amounts that may be unlimited.
-func goldPlus(a, b int64) int64 {
-	if a == Unlimited || b == Unlimited {
-		return Unlimited
-	}
-	return a + b
-}
+func goldPlus(a, b int64) int64 { return min(a, Unlimited-b) + b }
 
 // counted are the items but cpu and memory.
 func (r *goldRequest) counted() []goldWant {
@@ -152,14 +147,10 @@ func newGolden(cfg Config, outs []string) *golden {
 	return &golden{cfg: cfg, outs: outs, known: map[string]bool{}, queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, waiting: map[string]*goldRequest{}}
 }
 
-// clone copies the ledger, so that what is tried can be forgotten.
+// clone copies the records, so that what is tried can be forgotten.
 func (g *golden) clone() *golden {
 	c := *g
-	c.queues, c.jobs, c.waiting = map[string]*goldQueue{}, map[string]*goldJob{}, maps.Clone(g.waiting)
-	for name, q := range g.queues {
-		own := *q
-		c.queues[name] = &own
-	}
+	c.queues, c.jobs, c.waiting = maps.Clone(g.queues), map[string]*goldJob{}, maps.Clone(g.waiting)
 	for id, j := range g.jobs {
 		c.jobs[id] = j.clone()
 	}
@@ -182,10 +173,8 @@ func (g *golden) tasks() (ids []string) {
 // task returns a charged task and its job.
 func (g *golden) task(id string) (*goldJob, *goldTask) {
 	for _, j := range g.jobs {
-		for at := range j.tasks {
-			if j.tasks[at].id == id {
-				return j, &j.tasks[at]
-			}
+		if at := slices.IndexFunc(j.tasks, func(t goldTask) bool { return t.id == id }); at >= 0 {
+			return j, &j.tasks[at]
 		}
 	}
 	return nil, nil
@@ -620,11 +609,7 @@ func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
 		next.items = append(next.items, goldItem{want, map[string]int64{want.cards[0]: want.amount}})
 	}
 	for _, t := range tasks {
-		var on []string
-		for _, c := range t.charges {
-			on = append(on, c.card)
-		}
-		next.charge(t, t.wants(), on)
+		next.charge(t)
 	}
 	for _, it := range next.items {
 		clear(it.hold)
@@ -828,7 +813,7 @@ func (j *goldJob) request() *goldRequest {
 // there counts if the node has so much: no commit makes the cluster larger.
 func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, err error) {
 	if j, t := g.task(r.id); t != nil {
-		if !j.charged(t, r) || cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) }) {
+		if r.invalid || !j.charged(t, r) || cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) }) {
 			return Answer{Seq: g.seq}, ErrConflict
 		}
 		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: t.cards()}, nil
@@ -852,8 +837,12 @@ func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, 
 
 // charged reports whether a task of the job is charged what a request asks for.
 func (j *goldJob) charged(t *goldTask, r *goldRequest) bool {
-	return !r.invalid && j.id == r.job && j.queue == r.queue &&
-		slices.EqualFunc(t.wants(), r.items, func(a, b goldWant) bool { return a.same(b) && a.amount == b.amount })
+	return j.id == r.job && j.queue == r.queue && goldSame(t.wants(), r.items)
+}
+
+// goldSame reports whether the same is wanted, in the same order.
+func goldSame(a, b []goldWant) bool {
+	return slices.EqualFunc(a, b, func(a, b goldWant) bool { return a.same(b) && a.amount == b.amount })
 }
 
 // wants is what a task is charged, as it was requested.
@@ -866,58 +855,60 @@ func (t *goldTask) wants() (wants []goldWant) {
 
 // charge charges a task on some cards, and returns these. One without cards is on no node.
 func (g *golden) charge(r *goldRequest, t goldTask, on []string) []string {
-	j := g.record(r.queue, r.job)
-	j.charge(t, r.items, on)
-	last := &j.tasks[len(j.tasks)-1]
-	if len(last.cards()) == 0 {
-		last.node = ""
+	for i, want := range r.items {
+		t.charges = append(t.charges, goldCharge{goldWant: want, card: on[i]})
 	}
+	if len(t.cards()) == 0 {
+		t.node = ""
+	}
+	j := g.record(r.queue, r.job)
+	j.charge(t)
 	g.put(j)
 	delete(g.waiting, r.id)
-	return last.cards()
+	return t.cards()
 }
 
-func (j *goldJob) charge(t goldTask, wants []goldWant, on []string) {
-	t.charges = nil
-	for i, item := range j.matches(wants) {
-		t.charges = append(t.charges, j.chargeOne(wants[i], item, on[i]))
+// charge makes the charges of a task, on their cards, count against the items of the job.
+func (j *goldJob) charge(t goldTask) {
+	for i, item := range j.matches(t.wants()) {
+		t.charges[i].count(j, item)
 	}
 	j.tasks = append(j.tasks, t)
 }
 
-// chargeOne charges an item of a task, and moves holds to its card: under AnyMix what it lacks,
-// from the rightmost alternative that holds, and else the whole hold. What runs on a card that
-// isn't listed, or isn't the firm one, counts against nothing.
-func (j *goldJob) chargeOne(want goldWant, item int, card string) goldCharge {
-	c := goldCharge{goldWant: want, item: goldNoItem, card: card}
-	firm, listed := j.firm(want, item), want.cards
+// count makes a charge count against an item, and moves holds to its card: under AnyMix what it
+// lacks, from the rightmost alternative that holds, and else the whole hold. What runs on a card
+// that isn't listed, or isn't the firm one, counts against nothing.
+func (c *goldCharge) count(j *goldJob, item int) {
+	firm, listed := j.firm(c.goldWant, item), c.cards
 	if item >= 0 {
 		listed = j.items[item].cards
 	}
+	c.item, c.covered = goldNoItem, 0
 	switch {
-	case !slices.Contains(listed, card) || firm != "" && firm != card:
-		return c
-	case item < 0 && !j.anyMix && len(want.cards) > 1:
+	case !slices.Contains(listed, c.card) || firm != "" && firm != c.card:
+		return
+	case item >= 0:
+		c.item = item
+	case !j.anyMix && len(c.cards) > 1:
 		c.item = goldBinds
-		return c
-	case item < 0:
-		return c
+		return
+	default:
+		return
 	}
-	c.item = item
 	it := &j.items[item]
 	for _, from := range slices.Backward(it.cards) {
 		amount := it.hold[from]
 		if j.spreads(it.goldWant) {
-			amount = min(amount, max(0, want.amount-it.hold[card]))
+			amount = min(amount, max(0, c.amount-it.hold[c.card]))
 		}
-		if from != card {
+		if from != c.card {
 			it.add(from, -amount)
-			it.add(card, amount)
+			it.add(c.card, amount)
 		}
 	}
-	c.covered = min(want.amount, it.hold[card])
-	it.add(card, -c.covered)
-	return c
+	c.covered = min(c.amount, it.hold[c.card])
+	it.add(c.card, -c.covered)
 }
 
 // commitAll charges a gang; nothing of it stays if it fails.
@@ -940,15 +931,14 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 			if _, t := tried.task(r.id); t != nil {
 				cards = nil
 			}
-			a, err = tried.commit(r, cards, r.node)
-			if err == nil && !a.OK {
-				if only != nil {
-					a = g.notTogether(a, tried, r)
-				}
-				a.Task = r.id
-			}
-			if err != nil || !a.OK {
+			if a, err = tried.commit(r, cards, r.node); err != nil {
 				return a, err
+			}
+			if !a.OK && only != nil {
+				a = g.notTogether(a, tried, r)
+			}
+			if a.Task = r.id; !a.OK {
+				return a, nil
 			}
 		}
 	}
@@ -1005,7 +995,7 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]*goldRequest) {
 		}
 		at, ok := place[key]
 		switch {
-		case r.invalid || key == r.job:
+		case key == r.job:
 			groups = append(groups, []*goldRequest{r})
 		case ok && !anyMix:
 			rest[at] = append(rest[at], r)
@@ -1020,81 +1010,64 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]*goldRequest) {
 // firstForAll returns the cards that a group of tasks may use: for each of their keys the
 // first that has room for all of them, or else for the most.
 func (g *golden) firstForAll(group []*goldRequest) (cards []string) {
-	for _, want := range group[0].items {
-		best, most := "", -1
-		for _, card := range want.cards {
-			if n := g.takes(group, want, card); n > most {
-				best, most = card, n
-			}
-		}
-		cards = append(cards, best)
-	}
-	for _, r := range group {
+	for i, r := range group {
 		for _, want := range r.items {
-			if len(want.cards) == 1 {
-				cards = append(cards, want.cards...)
+			if i == 0 || len(want.cards) == 1 { // the lists are the same for all
+				cards = append(cards, slices.MaxFunc(want.cards, func(a, b string) int {
+					return cmp.Compare(g.takes(group, want, a), g.takes(group, want, b))
+				}))
 			}
 		}
 	}
 	return cards
 }
 
-// takes counts how many tasks of a group, in order, a card has room for in the queue of their
-// job, whatever queue each of them says: in another one it is a conflict.
-func (g *golden) takes(group []*goldRequest, key goldWant, card string) (n int) {
-	first := group[0]
-	if g = g.clone(); g.queues[first.queue] == nil {
-		return 0
-	}
-	for _, r := range group {
+// takes counts how many tasks of a group, in order, a card has room for.
+func (g *golden) takes(group []*goldRequest, key goldWant, card string) int {
+	g = g.clone()
+	for n, r := range group {
 		if _, t := g.task(r.id); t != nil {
-			n++
 			continue
 		}
-		j := g.record(first.queue, first.job)
-		t, matched := goldTask{id: r.id}, j.matches(r.items)
-		for k, want := range r.items {
-			if !want.same(key) {
-				continue
-			}
-			if g.choose(&Answer{}, j, k, want, matched[k], []string{card}) == "" {
-				return n
-			}
-			t.charges = append(t.charges, j.chargeOne(want, matched[k], card))
+		j := g.record(group[0].queue, r.job)
+		k := slices.IndexFunc(r.items, key.same)
+		item := j.matches(r.items)[k]
+		if g.queues[j.queue] == nil || g.choose(&Answer{}, j, k, r.items[k], item, []string{card}) == "" {
+			return n
 		}
-		j.tasks = append(j.tasks, t)
+		c := goldCharge{goldWant: r.items[k], card: card}
+		c.count(j, item)
+		j.tasks = append(j.tasks, goldTask{id: r.id, charges: []goldCharge{c}})
 		g.put(j)
-		n++
 	}
-	return n
+	return len(group)
 }
 
 // giveBack is Rollback, and with ended Release.
 func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 	known = true
 	for _, id := range ids {
-		_, t := g.task(id)
-		switch {
-		case t != nil:
-			g.uncharge(id, ended)
-			changed = true
-		case ended && g.waiting[id] != nil:
+		was := g.uncharge(id, ended) || ended && g.waiting[id] != nil
+		if ended {
 			delete(g.waiting, id)
-			changed = true
-		default:
-			known = false
 		}
+		known, changed = known && was, changed || was
 	}
 	g.prune()
 	return known, changed
 }
 
-// uncharge takes the charges of a task away. If it ended, the min shrinks by what they covered;
-// else that is held again, after later charges of the same item on the same card have drawn on it.
-func (g *golden) uncharge(id string, ended bool) {
+// uncharge takes the charges of a task away, if it has any. If it ended, the min shrinks by what
+// they covered; else that is held again, after later charges of the same item on the same card
+// have drawn on it.
+func (g *golden) uncharge(id string, ended bool) (known bool) {
 	j, t := g.task(id)
+	if t == nil {
+		return false
+	}
 	at := slices.IndexFunc(j.tasks, func(t goldTask) bool { return t.id == id })
-	for _, c := range t.charges {
+	gone, later := *t, &goldJob{tasks: j.tasks[at+1:]}
+	for _, c := range gone.charges {
 		if c.item < 0 {
 			continue
 		}
@@ -1103,30 +1076,24 @@ func (g *golden) uncharge(id string, ended bool) {
 			it.amount -= c.covered
 			continue
 		}
-		free := c.covered
-		for _, later := range j.tasks[at+1:] {
-			for i := range later.charges {
-				if e := &later.charges[i]; e.item == c.item && e.card == c.card {
-					drawn := min(free, e.amount-e.covered)
-					e.covered += drawn
-					free -= drawn
-				}
+		for e := range later.charges {
+			if e.item == c.item && e.card == c.card {
+				drawn := min(c.covered, e.amount-e.covered)
+				e.covered += drawn
+				c.covered -= drawn
 			}
 		}
-		it.add(c.card, free)
+		it.add(c.card, c.covered)
 	}
 	j.tasks = slices.Delete(j.tasks, at, at+1)
 	g.put(j)
+	return true
 }
 
 // prune removes orphans without jobs. What is below one comes below the queue above.
 func (g *golden) prune() {
 	for name, q := range g.queues {
-		used := !q.orphan
-		for _, j := range g.jobs {
-			used = used || j.queue == name
-		}
-		if used {
+		if !q.orphan || slices.ContainsFunc(g.under(name), func(j *goldJob) bool { return j.queue == name }) {
 			continue
 		}
 		for _, child := range g.queues {

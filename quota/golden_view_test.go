@@ -29,36 +29,30 @@ type goldViewTask struct {
 // the job is listed.
 type goldView struct {
 	partial bool
-	jobs    []*goldViewJob
+	views   []*goldViewJob
 	deleted map[string]bool
 }
 
 // goldReconciler makes a ledger agree with a view.
 type goldReconciler struct {
 	*golden
-	rep     *Report
-	views   []*goldViewJob
-	seen    map[string]*goldViewTask
-	deleted map[string]bool
-	leaves  map[string]bool // jobs of which tasks stay that the view doesn't have
+	goldView
+	rep    *Report
+	listed map[string]*goldViewJob
+	seen   map[string]*goldViewTask
 }
 
 // reconcile makes the ledger agree with a view, and reports it (7; numbers below are of its
 // row there).
 func (g *golden) reconcile(view goldView) (rep Report) {
-	r := goldReconciler{golden: g, rep: &rep, seen: map[string]*goldViewTask{}, deleted: view.deleted, leaves: map[string]bool{}}
-	r.views = slices.SortedFunc(slices.Values(view.jobs), func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
-	if view.partial {
-		for id := range g.jobs {
-			r.leaves[id] = true
-		}
-		for _, t := range g.waiting {
-			r.leaves[t.job] = true
-		}
-	}
+	r := goldReconciler{g, view, &rep, map[string]*goldViewJob{}, map[string]*goldViewTask{}}
+	r.views = slices.SortedFunc(slices.Values(view.views), func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
 	for _, v := range r.views {
 		if v.listed {
-			delete(r.leaves, v.id)
+			r.listed[v.id] = v
+		}
+		if v.invalid {
+			r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
 		}
 		for _, t := range v.tasks {
 			r.seen[t.id] = t
@@ -70,9 +64,6 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 					rep.Mismatched = append(rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
 				}
 			}
-		}
-		if v.listed && v.invalid {
-			r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
 		}
 	}
 	r.takeBack()
@@ -92,6 +83,9 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 	return rep
 }
 
+// leaves reports whether what the view doesn't have of a job stays.
+func (r *goldReconciler) leaves(job string) bool { return r.partial && r.listed[job] == nil }
+
 func (r *goldReconciler) fail(job, task string, reason Reason) {
 	r.rep.Failed = append(r.rep.Failed, Ref{Job: job, Task: task, Reason: reason})
 }
@@ -103,29 +97,26 @@ func (r *goldReconciler) did(list *[]Ref, job, task string) {
 
 // takeBack is (2), (3) and (4) of the specification, for tasks.
 func (r *goldReconciler) takeBack() {
-	var released, rolledBack []string
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		for _, t := range r.jobs[id].tasks {
 			seen, confirmed := r.seen[t.id], t.state == taskConfirmed
 			switch {
-			case r.leaves[id] && seen == nil && !r.deleted[t.id]:
+			case seen == nil && r.leaves(id) && !r.deleted[t.id]:
 			case r.deleted[t.id] || seen != nil && seen.class == classEnded || seen == nil && confirmed:
-				released = append(released, t.id)
 				r.did(&r.rep.Released, id, t.id)
 			case seen != nil && seen.class == classAllocated:
 			case confirmed:
-				rolledBack = append(rolledBack, t.id)
 				r.did(&r.rep.RolledBack, id, t.id)
 			default:
 				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Task: t.id, Seq: t.seq})
 			}
 		}
 	}
-	for _, id := range released {
-		r.uncharge(id, true)
+	for _, ref := range r.rep.Released {
+		r.uncharge(ref.Task, true)
 	}
-	for _, id := range rolledBack {
-		r.uncharge(id, false)
+	for _, ref := range r.rep.RolledBack {
+		r.uncharge(ref.Task, false)
 	}
 }
 
@@ -148,28 +139,23 @@ func (r *goldReconciler) place(v *goldViewJob) {
 		}
 		r.did(&r.rep.Corrected, v.id, "")
 	}
-	var missing []*goldViewTask
-	on := map[string][]string{}
+	missing := map[*goldViewTask][]string{} // the cards that they are on
 	for _, t := range allocated {
 		cards, confirmed := r.confirms(t)
-		if confirmed {
+		switch {
+		case confirmed:
 			continue
-		}
-		missing, on[t.id] = append(missing, t), cards
-		if _, was := r.task(t.id); was != nil {
+		case r.uncharge(t.id, false):
 			r.did(&r.rep.Corrected, t.job, t.id)
-		} else {
+		default:
 			r.did(&r.rep.Imported, t.job, t.id)
 		}
+		missing[t] = cards
 	}
-	for _, t := range missing {
-		if _, was := r.task(t.id); was != nil {
-			r.uncharge(t.id, false)
+	for _, t := range allocated {
+		if on, is := missing[t]; is {
+			r.charge(&t.goldRequest, goldTask{id: t.id, node: t.node, seq: r.seq + 1, state: taskConfirmed}, on)
 		}
-	}
-	for _, t := range missing {
-		charged := goldTask{id: t.id, node: t.node, seq: r.seq + 1, state: taskConfirmed}
-		r.charge(&t.goldRequest, charged, on[t.id])
 	}
 }
 
@@ -195,9 +181,7 @@ func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card 
 // that the task should be on.
 func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 	j, t := r.task(v.id)
-	wants := v.goldRequest
-	wants.invalid = false // charged is what could be resolved
-	same = t != nil && j.charged(t, &wants)
+	same = t != nil && j.charged(t, &v.goldRequest)
 	for _, want := range v.items {
 		was := ""
 		for i := 0; t != nil && i < len(t.charges); i++ {
@@ -229,15 +213,12 @@ func (v *goldViewJob) holds(j *goldJob) bool {
 func (r *goldReconciler) giveUp() {
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		j := r.jobs[id]
-		if !j.reserved || r.leaves[id] {
-			continue
-		}
-		at := slices.IndexFunc(r.views, func(v *goldViewJob) bool { return v.id == id && v.listed })
+		v := r.listed[id]
 		switch {
-		case at >= 0 && r.queues[r.views[at].queue] == nil:
-		case at >= 0 && r.views[at].phase != PhasePending:
-			if !r.views[at].holds(j) {
-				r.setMin(r.views[at])
+		case !j.reserved || r.leaves(id) || v != nil && r.queues[v.queue] == nil:
+		case v != nil && v.phase != PhasePending:
+			if !v.holds(j) {
+				r.setMin(v)
 			}
 		case !j.seen:
 			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Seq: j.seq})
@@ -322,7 +303,7 @@ func (r *goldReconciler) uncounted(next, old *goldJob) Reason {
 func (r *goldReconciler) wait() {
 	waiting := map[string]*goldRequest{}
 	for id, t := range r.waiting {
-		if r.leaves[t.job] && r.seen[id] == nil && !r.deleted[id] {
+		if r.leaves(t.job) && r.seen[id] == nil && !r.deleted[id] {
 			waiting[id] = t
 		}
 	}
@@ -331,14 +312,11 @@ func (r *goldReconciler) wait() {
 			waiting[id] = &t.goldRequest
 		}
 	}
-	if !maps.EqualFunc(waiting, r.waiting, (*goldRequest).equal) {
+	same := func(a, b *goldRequest) bool {
+		return a.job == b.job && a.queue == b.queue && goldSame(a.items, b.items)
+	}
+	if !maps.EqualFunc(waiting, r.waiting, same) {
 		r.rep.Changed = true
 	}
 	r.waiting = waiting
-}
-
-func (r *goldRequest) equal(other *goldRequest) bool {
-	return r.job == other.job && r.queue == other.queue && slices.EqualFunc(r.items, other.items, func(a, b goldWant) bool {
-		return a.same(b) && a.amount == b.amount
-	})
 }

@@ -258,7 +258,7 @@ func (r *run) administer(m *model) {
 		}
 		op.seq, op.change, op.got, op.high = rep.Seq, rep.Changed, report(rep), r.now()
 		op.again = func(g *golden) string {
-			return report(g.reconcile(goldView{partial: view.Partial, jobs: jobs}))
+			return report(g.reconcile(goldView{partial: view.Partial, views: jobs}))
 		}
 		r.note(op)
 		return
