@@ -24,7 +24,7 @@ type golden struct {
 	queues map[string]*goldQueue
 	jobs   map[string]*goldJob
 
-	waiting map[string]*goldRequest // tasks that were pending in the last view
+	waiting map[string]goldRequest // tasks that were pending in the last view
 }
 
 // dims are what is counted.
@@ -75,7 +75,7 @@ type goldCharge struct {
 
 const (
 	goldNoItem = -1 - iota // it counts against none
-	goldBinds              // against none, and it binds the tasks of the job's key to its card
+	goldBinds              // against none, but binds the tasks of the job's key to its card
 )
 
 // goldRequest asks for a job's min or for a task.
@@ -144,10 +144,10 @@ func (r *goldRequest) amount(dim string) (sum int64) {
 }
 
 func newGolden(cfg Config, outs []string) *golden {
-	return &golden{cfg: cfg, outs: outs, known: map[string]bool{}, queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, waiting: map[string]*goldRequest{}}
+	return &golden{cfg: cfg, outs: outs, known: map[string]bool{}, queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, waiting: map[string]goldRequest{}}
 }
 
-// clone copies the records, so that what is tried can be forgotten.
+// clone copies the records, so that what is tried can be forgotten. What is tried changes no queue.
 func (g *golden) clone() *golden {
 	c := *g
 	c.queues, c.jobs, c.waiting = maps.Clone(g.queues), map[string]*goldJob{}, maps.Clone(g.waiting)
@@ -227,10 +227,11 @@ func (it *goldItem) add(card string, amount int64) {
 }
 
 // charges are those of all tasks, in commit order.
-func (j *goldJob) charges(yield func(*goldCharge) bool) {
-	for _, t := range j.tasks {
-		for i := range t.charges {
-			if !yield(&t.charges[i]) {
+func (j *goldJob) charges(yield func(*goldTask, *goldCharge) bool) {
+	for i := range j.tasks {
+		t := &j.tasks[i]
+		for k := range t.charges {
+			if !yield(t, &t.charges[k]) {
 				return
 			}
 		}
@@ -239,7 +240,7 @@ func (j *goldJob) charges(yield func(*goldCharge) bool) {
 
 // covered is what charges on a card cover of an item, "": on any.
 func (j *goldJob) covered(item int, card string) (sum int64) {
-	for c := range j.charges {
+	for _, c := range j.charges {
 		if c.item == item && (card == "" || card == c.card) {
 			sum += c.covered
 		}
@@ -260,6 +261,14 @@ func (t *goldTask) cards() (cards []string) {
 	return cards
 }
 
+// cut makes the min what charges cover of it.
+func (j *goldJob) cut() {
+	for i := range j.items {
+		j.items[i].amount = j.covered(i, "")
+		clear(j.items[i].hold)
+	}
+}
+
 // spreads reports whether an item may be on several cards: a multi under AnyMix.
 func (j *goldJob) spreads(want goldWant) bool { return j.anyMix && len(want.cards) > 1 }
 
@@ -269,8 +278,8 @@ func (j *goldJob) firm(want goldWant, item int) string {
 	if item >= 0 && j.spreads(j.items[item].goldWant) {
 		return ""
 	}
-	for c := range j.charges {
-		if item >= 0 && c.item == item || item < 0 && c.item == goldBinds && c.same(want) {
+	for _, c := range j.charges {
+		if c.item == item && (item >= 0 || c.same(want)) {
 			return c.card
 		}
 	}
@@ -296,7 +305,7 @@ func goldSumOf(dim string, jobs ...*goldJob) (s goldSum) {
 		for _, it := range j.items {
 			s.held += it.hold[dim]
 		}
-		for c := range j.charges {
+		for _, c := range j.charges {
 			if c.card == dim {
 				s.allocated += c.amount
 				if j.reserved {
@@ -323,11 +332,9 @@ func (g *golden) under(queue string) (jobs []*goldJob) {
 func (g *golden) charged(card string) map[string]int64 {
 	on := map[string]int64{}
 	for _, j := range g.jobs {
-		for _, t := range j.tasks {
-			for _, c := range t.charges {
-				if t.node != "" && c.card == card {
-					on[t.node] += min(c.amount, goldMost)
-				}
+		for t, c := range j.charges {
+			if t.node != "" && c.card == card {
+				on[t.node] += min(c.amount, goldMost)
 			}
 		}
 	}
@@ -387,27 +394,22 @@ func (g *golden) limitedAbove(q *goldQueue, dims ...string) bool {
 	})
 }
 
-// totalOf is what a queue shares with its siblings: the parent's realCapability, or what the
-// cluster has (3), of a card on a node the greater of what is allocatable and what is charged.
-func (g *golden) totalOf(q *goldQueue, dim string) int64 {
+// real is min(capability, max(0, T - sum of guarantees) + guarantee) (9). T is the parent's or what
+// the cluster has (3), of a card on a node the greater of what is allocatable and what is charged.
+// An orphan has no guarantee.
+func (g *golden) real(q *goldQueue, dim string) int64 {
 	unknown := !slices.ContainsFunc(slices.Collect(maps.Values(g.total)), func(total int64) bool { return total > 0 })
 	total, parent := g.total[dim], g.queues[q.parent]
 	switch {
 	case parent != nil:
-		return g.real(parent, dim)
+		total = g.real(parent, dim)
 	case goldOutput(dim) || unknown:
-		return Unlimited
+		total = Unlimited
 	case goldCard(dim):
 		for node, charged := range g.charged(dim) {
 			total += max(0, charged-g.nodes[node][dim])
 		}
 	}
-	return total
-}
-
-// real is min(capability, max(0, T - sum of guarantees) + guarantee) (9). An orphan has no guarantee.
-func (g *golden) real(q *goldQueue, dim string) int64 {
-	total := g.totalOf(q, dim)
 	if total == Unlimited {
 		return g.capability(q, dim)
 	}
@@ -704,14 +706,14 @@ func (j *goldJob) vacated(next *goldJob, index int, card string) int64 {
 
 // Allocatable: 6.
 
-// matches returns the items that the wants of a task count against, or goldNoItem: different
+// matches returns the items that the wants of a task count against, or goldBinds: different
 // ones, each the one with the want's key, same unit first, else the one with the fewest
 // alternatives that contain all of its own; items with a hold go first, ties: the first;
 // a firm one only if the task lists the firm card.
 func (j *goldJob) matches(wants []goldWant) (matched []int) {
 	last := func(is bool) int { return map[bool]int{true: 1}[is] }
 	for _, want := range wants {
-		best, least := goldNoItem, []int(nil)
+		best, least := goldBinds, []int(nil)
 		for i, it := range j.items {
 			same, firm := it.same(want), j.firm(it.goldWant, i)
 			lacks := func(card string) bool { return !slices.Contains(it.cards, card) }
@@ -885,15 +887,11 @@ func (c *goldCharge) count(j *goldJob, item int) {
 		listed = j.items[item].cards
 	}
 	c.item, c.covered = goldNoItem, 0
-	switch {
-	case !slices.Contains(listed, c.card) || firm != "" && firm != c.card:
-		return
-	case item >= 0:
+	binds := item >= 0 || !j.anyMix && len(c.cards) > 1
+	if binds && slices.Contains(listed, c.card) && (firm == "" || firm == c.card) {
 		c.item = item
-	case !j.anyMix && len(c.cards) > 1:
-		c.item = goldBinds
-		return
-	default:
+	}
+	if c.item < 0 {
 		return
 	}
 	it := &j.items[item]
@@ -913,12 +911,12 @@ func (c *goldCharge) count(j *goldJob, item int) {
 
 // commitAll charges a gang; nothing of it stays if it fails.
 func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
-	seen := map[string]bool{}
+	ids := map[string]bool{}
 	for _, r := range tasks {
-		if seen[r.id] {
-			return Answer{Seq: g.seq}, ErrConflict
-		}
-		seen[r.id] = true
+		ids[r.id] = true
+	}
+	if len(ids) < len(tasks) {
+		return Answer{Seq: g.seq}, ErrConflict
 	}
 	tried := g.clone()
 	for _, group := range tried.together(tasks) {
@@ -1047,7 +1045,7 @@ func (g *golden) takes(group []*goldRequest, key goldWant, card string) int {
 func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 	known = true
 	for _, id := range ids {
-		was := g.uncharge(id, ended) || ended && g.waiting[id] != nil
+		was := g.uncharge(id, ended) || ended && goldHas(g.waiting, id)
 		if ended {
 			delete(g.waiting, id)
 		}
@@ -1076,7 +1074,7 @@ func (g *golden) uncharge(id string, ended bool) (known bool) {
 			it.amount -= c.covered
 			continue
 		}
-		for e := range later.charges {
+		for _, e := range later.charges {
 			if e.item == c.item && e.card == c.card {
 				drawn := min(c.covered, e.amount-e.covered)
 				e.covered += drawn
@@ -1121,11 +1119,7 @@ func (g *golden) expire(seq uint64) (expired []string) {
 			continue
 		}
 		expired = append(expired, id)
-		for i := range j.items {
-			it := &j.items[i]
-			it.amount -= it.held()
-			clear(it.hold)
-		}
+		j.cut()
 		if len(j.tasks) == 0 {
 			delete(g.jobs, id)
 		}
@@ -1166,9 +1160,9 @@ const (
 
 // jobCopies counts how many new jobs like this one would be reserved (7, WhatFits).
 func (g *golden) jobCopies(r *goldRequest) (Fits, error) {
-	next, tried := &goldJob{queue: r.queue}, g.clone()
-	room := func(j *goldJob, dim string) Headroom {
-		return g.within(r.amount(dim), g.minRoom(&goldJob{}, next, 0, dim, false), r.queue, 0, 0)
+	tried := g.clone()
+	room := func(dim string) Headroom {
+		return g.within(r.amount(dim), g.minRoom(&goldJob{}, &goldJob{queue: r.queue}, 0, dim, false), r.queue, 0, 0)
 	}
 	return g.copies(r, r.id, goldCopies, room, func(own *goldRequest) Answer {
 		a, _ := tried.reserve(own, false)
@@ -1179,8 +1173,8 @@ func (g *golden) jobCopies(r *goldRequest) (Fits, error) {
 // taskCopies counts how many new tasks like this one would be charged, each after the other or, if
 // they must be on one card, as a gang (7, WhatFits). Copies have no node.
 func (g *golden) taskCopies(r *goldRequest) (Fits, error) {
-	room := func(j *goldJob, dim string) Headroom {
-		return g.chargeRoom(r.queue, dim, r.amount(dim), goldSumOf(dim, j).held, 0)
+	room := func(dim string) Headroom {
+		return g.chargeRoom(r.queue, dim, r.amount(dim), goldSumOf(dim, g.record(r.queue, r.job)).held, 0)
 	}
 	if len(g.together([]*goldRequest{r, r})) > 1 {
 		tried := g.clone()
@@ -1200,14 +1194,13 @@ func (g *golden) taskCopies(r *goldRequest) (Fits, error) {
 
 // copies admits copies of a request of a job until one is refused. The rooms are for cpu and
 // memory, none if the queue takes nothing.
-func (g *golden) copies(r *goldRequest, job string, most int64, room func(j *goldJob, dim string) Headroom, admit func(own *goldRequest) Answer) (Fits, error) {
+func (g *golden) copies(r *goldRequest, job string, most int64, room func(dim string) Headroom, admit func(own *goldRequest) Answer) (Fits, error) {
 	if j := g.jobs[job]; j != nil && j.queue != r.queue {
 		return Fits{}, ErrConflict
 	}
 	f := Fits{Copies: Unlimited, Next: Answer{OK: true}}
 	if g.refuses(&goldRequest{queue: r.queue}).Reason == "" {
-		j := g.record(r.queue, job)
-		f.Room = []Headroom{room(j, "cpu"), room(j, "memory")}
+		f.Room = []Headroom{room("cpu"), room("memory")}
 	}
 	for n := range most {
 		own := *r

@@ -132,9 +132,8 @@ func (r *goldReconciler) place(v *goldViewJob) {
 		j.queue = v.queue
 		for id, t := range r.waiting {
 			if t.job == v.id {
-				moved := *t
-				moved.queue = v.queue
-				r.waiting[id] = &moved
+				t.queue = v.queue
+				r.waiting[id] = t
 			}
 		}
 		r.did(&r.rep.Corrected, v.id, "")
@@ -206,7 +205,7 @@ func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 
 // holds reports whether a job keeps what its charges don't cover of its min.
 func (v *goldViewJob) holds(j *goldJob) bool {
-	return v.phase == PhaseInqueue || v.phase == PhaseRunning && j != nil && len(j.tasks) >= v.minMember
+	return v.phase == PhaseInqueue || v.phase == PhaseRunning && len(j.tasks) >= v.minMember
 }
 
 // giveUp takes reservations of jobs that have gone, and holds.
@@ -245,14 +244,14 @@ func (r *goldReconciler) admit(v *goldViewJob) {
 }
 
 // setMin makes the min of a job the view's or, if it loses its holds, what its charges cover of
-// it. What doesn't fit goes on the first alternative.
+// it. What doesn't fit goes on the first alternative, if it can be counted (15).
 func (r *goldReconciler) setMin(v *goldViewJob) {
-	j, want := r.jobs[v.id], v.min
-	reserved, keeps := j != nil && j.reserved, v.holds(j)
+	j, want := r.record(v.queue, v.id), v.min
+	keeps := v.holds(j)
 	switch {
-	case want == nil && (keeps || !reserved):
+	case want == nil && (keeps || !j.reserved):
 		return
-	case reserved && keeps && j.asks(want):
+	case j.reserved && keeps && j.asks(want):
 		return
 	case !keeps && len(j.tasks) == 0:
 		r.did(&r.rep.Released, v.id, "")
@@ -261,47 +260,39 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 	case want == nil:
 		want = j.request()
 	}
-	next := r.drawn(want, r.record(v.queue, v.id))
-	for i := range next.items {
+	next, tooLarge := r.drawn(want, j), Reason("")
+	for i := 0; keeps && i < len(next.items); i++ {
 		it := &next.items[i]
-		if !keeps {
-			it.amount -= next.left(i)
-		} else if !r.fill(&Answer{}, r.record(v.queue, v.id), next, i) {
+		if !r.fill(&Answer{}, j, next, i) {
 			it.add(cmp.Or(next.firm(it.goldWant, i), it.cards[0]), next.left(i)-it.held())
 		}
-	}
-	if reserved && next.text() == j.text() {
-		return
-	}
-	if reason := r.uncounted(next, r.record(v.queue, v.id)); keeps && reason != "" {
-		r.fail(v.id, "", reason)
-		return
-	}
-	r.put(next)
-	if reserved {
-		r.did(&r.rep.Corrected, v.id, "")
-	} else {
-		r.did(&r.rep.Imported, v.id, "")
-	}
-}
-
-// uncounted is the reason why the holds of a record, instead of those of an older one, can't
-// be counted, if they can't.
-func (r *goldReconciler) uncounted(next, old *goldJob) Reason {
-	for i, it := range next.items {
-		for _, card := range it.cards {
-			room := r.within(it.hold[card], Headroom{Resource: card, Room: Unlimited}, next.queue, old.vacated(next, i, card), 0)
-			if it.hold[card] > 0 && room.Why == ReasonTooLarge {
-				return goldRefuseAmount("", 0, it.goldWant, room).Reason
+		for card, held := range it.hold {
+			room := r.within(held, Headroom{Resource: card, Room: Unlimited}, next.queue, j.vacated(next, i, card), 0)
+			if room.Why == ReasonTooLarge {
+				tooLarge = cmp.Or(tooLarge, goldRefuseAmount(v.queue, 0, it.goldWant, room).Reason)
 			}
 		}
 	}
-	return ""
+	if !keeps {
+		next.cut()
+	}
+	list := &r.rep.Imported
+	if j.reserved {
+		list = &r.rep.Corrected
+	}
+	switch {
+	case j.reserved && next.text() == j.text():
+	case tooLarge != "":
+		r.fail(v.id, "", tooLarge)
+	default:
+		r.put(next)
+		r.did(list, v.id, "")
+	}
 }
 
 // wait notes what is pending.
 func (r *goldReconciler) wait() {
-	waiting := map[string]*goldRequest{}
+	waiting := map[string]goldRequest{}
 	for id, t := range r.waiting {
 		if r.leaves(t.job) && r.seen[id] == nil && !r.deleted[id] {
 			waiting[id] = t
@@ -309,10 +300,10 @@ func (r *goldReconciler) wait() {
 	}
 	for id, t := range r.seen {
 		if _, charged := r.task(id); t.class == classPending && !t.invalid && charged == nil && !r.deleted[id] {
-			waiting[id] = &t.goldRequest
+			waiting[id] = t.goldRequest
 		}
 	}
-	same := func(a, b *goldRequest) bool {
+	same := func(a, b goldRequest) bool {
 		return a.job == b.job && a.queue == b.queue && goldSame(a.items, b.items)
 	}
 	if !maps.EqualFunc(waiting, r.waiting, same) {

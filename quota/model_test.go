@@ -1137,10 +1137,11 @@ func stateOf(l *Ledger) string {
 		g.jobs[id] = goldOf(l, j)
 	}
 	for id, w := range l.waiting {
-		g.waiting[id] = &goldRequest{id: id, job: w.job, queue: w.queue, items: goldPlains(w.use.Plain[dimCPU], w.use.Plain[dimMemory])}
+		r := goldRequest{id: id, job: w.job, queue: w.queue, items: goldPlains(w.use.Plain[dimCPU], w.use.Plain[dimMemory])}
 		for _, item := range w.use.Items {
-			g.waiting[id].items = append(g.waiting[id].items, goldWant{cards: l.names(item.Alts), amount: item.Amount})
+			r.items = append(r.items, goldWant{cards: l.names(item.Alts), amount: item.Amount})
 		}
+		g.waiting[id] = r
 	}
 	return g.state()
 }
