@@ -21,6 +21,8 @@ type Tie struct {
 	cursor *int
 }
 
+// tieRule is how equal scores are ordered. There is no default: which of many equal nodes
+// is taken decides how a cluster fills.
 type tieRule uint8
 
 const (
@@ -316,6 +318,7 @@ type ranking[T Score] struct {
 	listed [shortList]T // scores[rows[i]] of a list
 }
 
+// shortList is how many rows a list takes: as many as fit the bits of a uint32.
 const shortList = 32
 
 // limit returns the score below which no row can be among the best k, once that

@@ -14,6 +14,7 @@ type columnList struct {
 	amounts [kernel.ListSize]float64
 }
 
+// add lists a column. Who calls it has seen that the list isn't full.
 func (l *columnList) add(column int, amount float64) {
 	l.columns[l.n] = int32(column)
 	l.amounts[l.n] = amount

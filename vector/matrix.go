@@ -246,6 +246,8 @@ func (m *Matrix) SetRow(i int, v ResourceVector) {
 	m.log.record(i)
 }
 
+// setRow is SetRow without checks and log: Nodes write matrices that their callers only read,
+// and log a row once for all of them.
 func (m *Matrix) setRow(i int, v ResourceVector) {
 	p, j := i, 0
 	var known [8]float32 // some at once
@@ -405,6 +407,7 @@ func (m *Matrix) AppendRow(v ResourceVector) int {
 	return m.appendRow(v)
 }
 
+// appendRow is AppendRow without checks.
 func (m *Matrix) appendRow(v ResourceVector) int {
 	i := m.rows
 	m.grow(i + 1)
@@ -421,6 +424,7 @@ func (m *Matrix) RemoveRow(i int) (moved int) {
 	return m.removeRow(i)
 }
 
+// removeRow is RemoveRow without checks.
 func (m *Matrix) removeRow(i int) (moved int) {
 	last := m.rows - 1
 	// The row beyond the new last one becomes 0 again, which kernels rely on.
@@ -486,6 +490,7 @@ func (m *Matrix) Widen(schema Schema, cols int) {
 	m.widen(schema, cols)
 }
 
+// widen is Widen for matrices that are read-only to others.
 func (m *Matrix) widen(schema Schema, cols int) {
 	if cols < m.cols {
 		panic(panicNarrow)

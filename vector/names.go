@@ -65,6 +65,7 @@ type namedRow struct {
 	stale      bool // no generation is current: the columns have changed
 }
 
+// current reports whether the row is of a generation. One of a narrower matrix never is.
 func (r *namedRow) current(generation int64) bool {
 	return r.generation == generation && !r.stale
 }
@@ -75,6 +76,7 @@ func (d *directory) row(name string) (row int, ok bool) {
 	return int(i), ok
 }
 
+// name returns the name of a row.
 func (d *directory) name(row int) string {
 	if uint(row) >= uint(len(d.rows)) {
 		panic(panicRow)

@@ -36,6 +36,8 @@ type Nodes struct {
 	saved   []float64 // scratch of AssumeAll: the amounts before
 }
 
+// nodesKind says who writes. Nodes that NewNodes made never become a copy, and a copy takes
+// no pods: what the one writer added the other would overwrite.
 type nodesKind uint8
 
 const (
@@ -100,6 +102,7 @@ func (n *Nodes) start() {
 	n.allocatable.reciprocals = &n.reciprocals
 }
 
+// rlock locks n for reading. A copy needs it, too: Snapshot may be writing it.
 func (n *Nodes) rlock() {
 	n.mu.RLock()
 }
@@ -360,6 +363,7 @@ func (m *Matrix) takesWhole(j int) bool {
 	return false
 }
 
+// refuse makes the error of an amount, by the name of the node: rows move.
 func (n *Nodes) refuse(name, part string, row, j int, x float64, reason string) error {
 	return fmt.Errorf("%s: %s: %w", name, part, n.free.refusal(row, j, x, reason))
 }
@@ -406,6 +410,7 @@ func (n *Nodes) Assume(row int, pod PodAmounts) error { return n.move(row, pod, 
 // Forget takes a pod off a row: the reverse of [Nodes.Assume], with its errors.
 func (n *Nodes) Forget(row int, pod PodAmounts) error { return n.move(row, pod, -1) }
 
+// move adds a pod, sign times: 1 or -1.
 func (n *Nodes) move(row int, pod PodAmounts, sign float64) error {
 	n.lock()
 	defer n.mu.Unlock()
@@ -425,6 +430,7 @@ func (n *Nodes) AssumeAll(rows []int32, pods []PodAmounts) error { return n.move
 // ForgetAll takes a gang off again: the reverse of [Nodes.AssumeAll].
 func (n *Nodes) ForgetAll(rows []int32, pods []PodAmounts) error { return n.moveAll(rows, pods, -1) }
 
+// moveAll adds pods, sign times, or none of them.
 func (n *Nodes) moveAll(rows []int32, pods []PodAmounts, sign float64) error {
 	n.lock()
 	defer n.mu.Unlock()

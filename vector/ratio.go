@@ -77,6 +77,7 @@ func DominantResource(dst []float64, m *Matrix, total ResourceVector) {
 
 // rowNormalizedSum is NormalizedSum for one row.
 func (m *Matrix) rowNormalizedSum(i int, total ResourceVector) float64 {
+	// In the order of columns, as the kernel adds: the same bits.
 	sum := 0.0
 	for j, t := range total {
 		if t > 0 {

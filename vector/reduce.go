@@ -117,6 +117,7 @@ func WeightedSum(dst []float64, m *Matrix, weights ResourceVector) {
 	kernel.WeightedSum(dst, m.data, m.stride, list.columns[:list.n], list.amounts[:list.n])
 }
 
+// weightedSumByRow is WeightedSum of more columns than a list takes.
 func (m *Matrix) weightedSumByRow(dst []float64, weights ResourceVector) {
 	for i := range dst {
 		sum := 0.0
