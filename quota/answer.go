@@ -2,9 +2,9 @@ package quota
 
 import "encoding/json"
 
-// Reason says why a request was refused or, in [Headroom], what leaves too little room;
-// docs/quota.md says of each what to do. The five from GetTaskRequestResourceFailed on are
-// events of Volcano's design.
+// Reason says why a request was refused or, from OverCapacity on, what leaves too little
+// room; docs/quota.md says of each what to do. The five from GetTaskRequestResourceFailed
+// on are events of Volcano's design.
 type Reason string
 
 // To add a reason, write its constant here and its row in the table of message.go, which has

@@ -118,8 +118,8 @@ type discovery struct {
 	nodes map[string]nodeCards // that were asked for
 }
 
-// SetCatalog replaces what was discovered; nil: nobody knows. Cards that were known stay
-// known, with the resources that carried them last.
+// SetCatalog replaces what was discovered; nil: nobody knows. Known cards stay known, with
+// their last resources. An error names a bad card.
 func (l *Ledger) SetCatalog(catalog *device.Catalog) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(catalog, nil)

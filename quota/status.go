@@ -22,9 +22,9 @@ type QueueStatus struct {
 }
 
 // Usage is how a queue stands in one resource. Capabilities may be [Unlimited]. The sum is
-// over the queue and its siblings; total is the parent's or the cluster's, with the greater
-// of what a node has of a card and what is charged there. [Config.EnforceGuarantee] makes
-// RealCapability the limit.
+// over the queue and its siblings; total is the parent's or the cluster's, where of a card
+// a node counts with the greater of what it has and what is charged.
+// [Config.EnforceGuarantee] makes RealCapability the limit.
 type Usage struct {
 	Resource       string `json:"resource"`       // cpu, memory, the card or the output
 	Capability     Amount `json:"capability"`     // of this queue alone
@@ -58,13 +58,23 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	if q == nil {
 		return QueueStatus{}, false
 	}
-	waiting := l.waitingAmounts()[&q.Queue]
+	// Only what waits below it: a host may ask for one queue after the other.
+	var waiting []int64
+	if len(l.waiting) > 0 {
+		below := q.Below()
+		waiting = make([]int64, len(q.Cells))
+		l.eachWaiting(func(at *book.Queue, dim int32, amount int64) {
+			if below[at] {
+				waiting[dim] = book.AddSaturated(waiting[dim], amount)
+			}
+		})
+	}
 	s := l.status(q, waiting)
 	s.Cards = l.appendCards(nil, q, waiting, true)
 	return s, true
 }
 
-// Samples returns all queues by name, each with the cards of any amount but 0.
+// Samples returns all queues by name, with the cards that have a quota or use.
 func (l *Ledger) Samples() iter.Seq[QueueStatus] {
 	l.made()
 	return func(yield func(QueueStatus) bool) { slices.Values(l.samples())(yield) }
@@ -139,10 +149,28 @@ func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []
 	return to
 }
 
-// waitingAmounts returns what tasks ask for that are pending by the views, by queue, and then
-// by dimension; nothing for queues without. They are few, and are in no sum: they are counted
-// when somebody asks. Of alternatives the first counts that the task's job holds for it, or
-// else the first.
+// eachWaiting calls do for every amount that a task asks for which is pending by the views.
+// They are few, and are in no sum: they are counted when somebody asks. Of alternatives the
+// first counts that the task's job holds for it, or else the first.
+func (l *Ledger) eachWaiting(do func(q *book.Queue, dim int32, amount int64)) {
+	for _, w := range l.waiting {
+		// A view may have tasks of queues that the ledger hasn't got yet.
+		q := l.queues[w.queue]
+		if q == nil {
+			continue
+		}
+		for dim, amount := range w.use.Plain {
+			do(&q.Queue, int32(dim), amount)
+		}
+		// A task that lists several cards asks for one of them: the one that its job was
+		// promised, if any.
+		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
+			do(&q.Queue, card, w.use.Items[item].Amount)
+		})
+	}
+}
+
+// waitingAmounts returns what waits in every queue, by dimension; nothing for queues without.
 func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
 	waiting := map[*book.Queue][]int64{}
 	add := func(q *book.Queue, dim int32, amount int64) {
@@ -153,22 +181,7 @@ func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
 		}
 		sums[dim] = book.AddSaturated(sums[dim], amount)
 	}
-	for _, w := range l.waiting {
-		// A view may have tasks of queues that the ledger hasn't got yet.
-		q := l.queues[w.queue]
-		if q == nil {
-			continue
-		}
-		for dim, amount := range w.use.Plain {
-			add(&q.Queue, int32(dim), amount)
-		}
-		// A task that lists several cards asks for one of them: the one that its job was
-		// promised, if any.
-		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
-			add(&q.Queue, card, w.use.Items[item].Amount)
-		})
-	}
-	if len(waiting) == 0 {
+	if l.eachWaiting(add); len(waiting) == 0 {
 		return nil
 	}
 	// From the bottom up: a queue passes on what it got from those below it.

@@ -10,7 +10,7 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger, with the errors of both setters; catalog may be nil.
+// New makes a ledger, or fails as SetQueues and SetCatalog; nil: no catalog.
 func New(cfg Config, catalog *device.Catalog, queues []Queue) (*Ledger, error) {
 	l, err := newLedger(cfg)
 	if err != nil {
