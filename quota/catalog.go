@@ -168,7 +168,7 @@ func (l *Ledger) setDiscovery(catalog *device.Catalog, declared []device.Card) e
 	next.dims = l.dims
 	l.source = next
 	// Sites read the discovery of the ledger, so it has to be the new one by now.
-	l.readSites()
+	l.lost = l.lostCards()
 	l.limit()
 	return nil
 }

@@ -111,19 +111,17 @@ func (l *Ledger) check() (found []violation) {
 			}
 		}
 	}
-	// Summed up anew, as the others: it is a part of totals, and so of limits.
-	lost := make([]int64, len(l.lost))
 	for p, sum := range placed {
 		agrees := l.sites[p.node] == p && p.tasks == sum.tasks
 		for dim, charged := range p.charged {
 			agrees = agrees && charged == sum.charged[dim]
-			lost[dim] += p.lost(dim, l.source)
 		}
 		if !agrees {
 			belongs(violation{got: int64(p.tasks), want: int64(sum.tasks)})
 		}
 	}
-	if len(placed) != len(l.sites) || !slices.Equal(lost, l.lost) {
+	// Summed up anew, as the others: it is a part of totals, and so of limits.
+	if len(placed) != len(l.sites) || !slices.Equal(l.lostCards(), l.lost) {
 		belongs(violation{got: int64(len(l.sites)), want: int64(len(placed))})
 	}
 	// The list by name is apart from the map, and loses what has gone later: what is in one

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Test by errors.Is. Texts name the object, the value and what is right.
+// Test by errors.Is. Texts name object, value and what would be right.
 var (
 	ErrConflict  = errors.New("quota: id is in use with other content")     // or a job is in another queue
 	ErrReserved  = fmt.Errorf("%w: reserved with another min", ErrConflict) // see [Ledger.Resize]

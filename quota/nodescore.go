@@ -11,7 +11,6 @@ func (l *Ledger) NodeScore(task *TaskRequest, node string) float64 {
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
-	// Only the picks are read.
 	l.mayCharge(s, task, l.source.on(node).cards)
 	sum, n := 0.0, 0
 	for i := range s.picks {

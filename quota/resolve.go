@@ -90,14 +90,14 @@ func listed(entries []entryError) (list field.ErrorList) {
 		if entryCodes[e.Code].what == "resource" {
 			where = "requests"
 		}
-		list = append(list, e.fault(nil, where, e.detail()))
+		list = append(list, field.Invalid(e.below(nil, where), field.OmitValueType{}, e.detail()).WithOrigin(e.Code))
 	}
 	return list
 }
 
-// fault returns the entry as a fault below a path. where is the list that one without a
-// field is in.
-func (e entryError) fault(path *field.Path, where, detail string) *field.Error {
+// below returns the entry's place below a path. where is the list that one without a field
+// is in.
+func (e entryError) below(path *field.Path, where string) *field.Path {
 	switch where = cmp.Or(e.Field, where); where {
 	case cardsField, listCapability, "guarantee", "deserved", "min", "minResources", "requests":
 		path = path.Child(where)
@@ -107,7 +107,7 @@ func (e entryError) fault(path *field.Path, where, detail string) *field.Error {
 	if e.Name != "" {
 		path = path.Key(brief(oneLine(e.Name)))
 	}
-	return field.Invalid(path, field.OmitValueType{}, detail).WithOrigin(e.Code)
+	return path
 }
 
 // checkTaskIDs looks for bad names in a task.

@@ -28,11 +28,6 @@ type site struct {
 // sums stay in range: it is a typing error.
 const mostPlaced = 1 << 40
 
-// lost returns how much of a card is charged on devices that are no longer allocatable.
-func (p *site) lost(dim int32, source *discovery) int64 {
-	return max(0, p.charged[dim]-source.on(p.node).has[dim])
-}
-
 // put notes on which node a task is charged, empty if that isn't known. If it runs there
 // that is so; else only if the node has so much.
 func (l *Ledger) put(t *task, node string, runs bool) {
@@ -70,8 +65,9 @@ func (t *task) onCards() []book.Charge {
 // there. Items of a task share no card. More on one node than it has would be a mistake of
 // the caller, which must not make the cluster larger.
 func (p *site) hasRoom(t *task, source *discovery) bool {
+	has := source.on(p.node).has
 	return !slices.ContainsFunc(t.onCards(), func(c book.Charge) bool {
-		return p.charged[c.Card]+min(c.Amount, mostPlaced) > source.on(p.node).has[c.Card]
+		return p.charged[c.Card]+min(c.Amount, mostPlaced) > has[c.Card]
 	})
 }
 
@@ -93,8 +89,9 @@ func (l *Ledger) takeOff(t *task) {
 // count adds the charges of a task to its site, or takes them away, and notes which totals
 // have changed. Limits are made of them by relimit.
 func (l *Ledger) count(t *task, sign int64) {
+	on := l.source.on(t.site.node)
 	for _, c := range t.onCards() {
-		has, was := l.source.on(t.site.node).has[c.Card], t.site.charged[c.Card]
+		has, was := on.has[c.Card], t.site.charged[c.Card]
 		// Cut in the same way when it comes and when it goes, so that nothing is left over.
 		is := was + sign*min(c.Amount, mostPlaced)
 		t.site.charged[c.Card] = is
@@ -109,12 +106,15 @@ func (l *Ledger) count(t *task, sign int64) {
 	}
 }
 
-// readSites reads anew what is allocatable where tasks are charged.
-func (l *Ledger) readSites() {
-	l.lost = make([]int64, l.m.Len())
-	for _, p := range l.sites {
-		for dim := range p.charged {
-			l.lost[dim] += p.lost(dim, l.source)
+// lostCards adds up how much of each card is charged on devices that are no longer
+// allocatable.
+func (l *Ledger) lostCards() []int64 {
+	lost := make([]int64, l.m.Len())
+	for node, p := range l.sites {
+		has := l.source.on(node).has
+		for dim, charged := range p.charged {
+			lost[dim] += max(0, charged-has[dim])
 		}
 	}
+	return lost
 }

@@ -38,8 +38,8 @@ func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, no
 			case e.Code == codeIgnoredResource && catalog != nil && len(catalog.CardsFor(corev1.ResourceName(e.Name))) > 0:
 				// That it limits no cards is said below.
 			default:
-				detail := fmt.Sprintf("queue %q: %s", brief(built[i].Name), e.detail())
-				v.warnings = append(v.warnings, e.fault(pathOf(i), listCapability, detail))
+				path := e.below(pathOf(i), listCapability)
+				v.warnings = append(v.warnings, built[i].invalid(path, field.OmitValueType{}, "%s", e.detail()).WithOrigin(e.Code))
 			}
 		}
 		if q := &built[i]; badName(q.Name) == nil && v.of[q.Name] == nil {
