@@ -13,7 +13,6 @@ import (
 	"github.com/resvec/resvec/transform"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
-	"gonum.org/v1/gonum/mat"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -52,8 +51,6 @@ type transformation struct {
 	src, dst *vector.Matrix
 
 	scheduler *quotaScheduler
-	dense     *mat.Dense // workloads x outputs
-	x, w      *mat.Dense // workloads x inputs, inputs x outputs
 }
 
 func newTransformation(s transformShape) *transformation {
@@ -105,31 +102,11 @@ func newTransformation(s transformShape) *transformation {
 		t.pods[row] = int64(1 + r.IntN(8))
 	}
 	t.scheduler = newQuotaScheduler(t.config, len(t.requests))
-	t.useDense(inputs)
 	return t
 }
 
-// useDense makes the matrices of a dense multiplication: it knows no multipliers,
-// and keeps nothing.
-func (t *transformation) useDense(inputs []corev1.ResourceName) {
-	t.x = mat.NewDense(len(t.requests), transformInputs, nil)
-	t.w = mat.NewDense(transformInputs, transformOutputs, nil)
-	t.dense = mat.NewDense(len(t.requests), transformOutputs, nil)
-	for k, input := range inputs {
-		i, _ := t.in.Index(string(input))
-		for row := range t.requests {
-			t.x.Set(row, k, t.src.At(row, i))
-		}
-		for o := range transformOutputs {
-			j, _ := t.out.Index(fmt.Sprintf("quota.example/credits-%d", o))
-			t.w.Set(k, o, t.linear.Coefficient(nil, j, i))
-		}
-	}
-}
-
-func (t *transformation) apply()    { t.linear.ApplyBatch(t.dst, t.src) }
-func (t *transformation) charge()   { t.linear.ChargeBatch(t.dst, t.src, t.pods) }
-func (t *transformation) multiply() { t.dense.Mul(t.x, t.w) }
+func (t *transformation) apply()  { t.linear.ApplyBatch(t.dst, t.src) }
+func (t *transformation) charge() { t.linear.ChargeBatch(t.dst, t.src, t.pods) }
 
 func (t *transformation) lists() {
 	for row, request := range t.requests {
@@ -244,7 +221,6 @@ var transformers = []struct {
 //
 //	ns/workload               of the kernel
 //	resourcelist-ns/workload  of the scheduler's lists
-//	dense-ns/workload         of the dense product in gonum
 //	x_resourcelist            how many times as fast as the lists
 func BenchmarkTransformRatio(b *testing.B) {
 	for _, shape := range transformShapes {
@@ -266,12 +242,11 @@ func transformRatio(b *testing.B, t *transformation, impl kernel.Impl, batch, li
 		w.Call()
 		return w
 	}
-	ours, lists, dense := watch(batch), watch(list), watch((*transformation).multiply)
-	alternate(b, ours, lists, dense)
+	ours, lists := watch(batch), watch(list)
+	alternate(b, ours, lists)
 	testkit.Check(t.verify())
 	n := float64(len(t.requests))
 	b.ReportMetric(ours.Best/n, "ns/workload")
 	b.ReportMetric(lists.Best/n, "resourcelist-ns/workload")
-	b.ReportMetric(dense.Best/n, "dense-ns/workload")
 	b.ReportMetric(lists.Best/ours.Best, "x_resourcelist")
 }
