@@ -28,11 +28,12 @@ type Options struct {
 	Names Names // of cards; FromNodes does not use its field Resources
 }
 
-// FromNodes reads the devices of nodes, also of those that are cordoned or NotReady (don't
-// pass what you leave out), from their labels and their allocatable resources. It never reads capacity: a node without status.allocatable has no devices,
-// though vectormap's NodeAllocatable takes its capacity. All rules that match a node apply to it, in
-// order; nil stands for [DefaultRules]. A resource belongs to the first of these rules
-// that lists it. The error lists every fault of the rules with its place, as the
+// FromNodes reads the devices of nodes, also of those that are cordoned or NotReady
+// (don't pass what you leave out), from their labels and their allocatable resources.
+// It never reads capacity: a node without status.allocatable has no devices, though
+// vectormap's NodeAllocatable takes its capacity. All rules that match a node apply to
+// it, in order; nil stands for [DefaultRules]. A resource belongs to the first of these
+// rules that lists it. The error lists every fault of the rules with its place, as the
 // aggregate of a field.ErrorList. What a node says is never an error: it makes a
 // problem.
 //
