@@ -90,9 +90,9 @@ func TestListFaults(t *testing.T) {
 	}
 
 	_, err := m.RequestVector(nil, rl("x", "1", "cpu", "-1"), nil)
-	var strangers *UnknownResourcesError
+	var unlisted *UnknownResourcesError
 	var amount *vector.AmountError
-	if !errors.Is(err, ErrUnknownResource) || !errors.As(err, &strangers) || !slices.Equal(strangers.Names, names("x")) {
+	if !errors.Is(err, ErrUnknownResource) || !errors.As(err, &unlisted) || !slices.Equal(unlisted.Names, names("x")) {
 		t.Errorf("unknown: %v", err)
 	}
 	if !errors.Is(err, vector.ErrNegative) || !errors.Is(err, vector.ErrNotRepresentable) || !errors.As(err, &amount) ||

@@ -156,11 +156,11 @@ func TestPodRequest(t *testing.T) {
 
 func TestPodRequestFaults(t *testing.T) {
 	m := must(t, nil)
-	stranger := pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1", "x.io/y", "1"))}})
+	unlisted := pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "1", "x.io/y", "1"))}})
 	negative := pod(corev1.PodSpec{Containers: []corev1.Container{container("a", rl("cpu", "-1", "memory", "1"))}})
 
 	request, scoring := vec{1, 2, 3, 4}, vec{5, 6, 7, 8}
-	for _, p := range []*corev1.Pod{stranger, negative} {
+	for _, p := range []*corev1.Pod{unlisted, negative} {
 		a, b, err := m.PodRequestBoth(request, scoring, p, PodOptions{}, nil)
 		if a != nil || b != nil || err == nil || !slices.Equal(request, vec{1, 2, 3, 4}) || !slices.Equal(scoring, vec{5, 6, 7, 8}) {
 			t.Errorf("%v %v %v", a, b, err)
@@ -169,14 +169,14 @@ func TestPodRequestFaults(t *testing.T) {
 			t.Errorf("%v %v", v, err)
 		}
 	}
-	if _, err := m.PodRequest(nil, stranger, PodOptions{}, nil); !errors.Is(err, ErrUnknownResource) {
+	if _, err := m.PodRequest(nil, unlisted, PodOptions{}, nil); !errors.Is(err, ErrUnknownResource) {
 		t.Error(err)
 	}
 	if _, err := m.PodRequest(nil, negative, PodOptions{}, nil); !errors.Is(err, vector.ErrNegative) {
 		t.Error(err)
 	}
 	var unknown []string
-	a, b, err := m.PodRequestBoth(nil, nil, stranger, PodOptions{}, &unknown)
+	a, b, err := m.PodRequestBoth(nil, nil, unlisted, PodOptions{}, &unknown)
 	if err != nil || a[CPU] != 1000 || b[Memory] != 200<<20 || !slices.Equal(unknown, names("x.io/y")) {
 		t.Error(a, b, unknown, err)
 	}

@@ -160,8 +160,8 @@ func (t *Tree) Explain(row, column int) Explanation {
 		}
 		higher = higher || t.rows[child].priority > t.rows[i].priority && t.work.got[k] > t.work.promise[k]
 	}
-	// What is most to the point comes first: who has all it wants isn't told of weights, and
-	// nobody is told of a level where a promise has left nothing to pour.
+	// The strongest cause comes first: weights explain nothing to a queue that has all it
+	// wants, and a level explains nothing where promises have taken everything.
 	level := t.work.levels[place]
 	switch {
 	case e.Share >= min(e.Wanted, e.Limit) && e.Limit < e.Wanted:

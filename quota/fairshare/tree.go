@@ -371,7 +371,7 @@ func (t *Tree) parentOf(name, parent string) (int32, error) {
 	case !known:
 		return 0, fmt.Errorf("%w: queue %s: parent %s is not in the tree", ErrStructure, name, parent)
 	}
-	// A cycle is named first: that a leaf of it has something is beside the point.
+	// A cycle comes first: it is the fault, also where a leaf of it has jobs.
 	if i, known := t.names[name]; known {
 		for p := row; p >= 0; p = t.rows[p].parent {
 			if p == i {

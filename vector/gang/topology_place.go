@@ -178,7 +178,7 @@ func (s *placing) takeLevels(request *TopologyRequest) error {
 	if s.spreadLevel != noLevel { // what several finer domains take together is their set's to say
 		s.level, s.last = s.spreadLevel, s.spreadLevel
 	}
-	// Slices say what has to be near, so the whole gang may be wide.
+	// Slices say which members need one domain, so the whole gang may use several.
 	if len(request.Slices) > 0 {
 		s.level, s.last = 0, 0
 	}
