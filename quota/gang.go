@@ -186,9 +186,7 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 func (g *gang) refuse(t *TaskRequest, cards *book.Set) {
 	q, j := g.l.queueOf(&t.queueAt, t.queue), g.l.jobOf(t)
 	book.MayCharge(&g.refusal, q, j, &t.use, new(book.Set).Both(cards, t.bound), nil)
-	if cards != nil {
-		g.refusal.Reconsider(q, j, &t.use, t.bound)
-	}
+	g.refusal.Reconsider(q, j, &t.use, t.bound)
 }
 
 // explain says why the task that failed did, when nothing of the gang is charged any
@@ -214,7 +212,11 @@ func (g *gang) together(group []int) *book.Set {
 	var members []book.Member
 	for _, i := range group {
 		t := g.tasks[i]
-		members = append(members, book.Member{Use: &t.use, Cards: t.bound, Charged: g.l.tasks[t.id] != nil})
+		m := book.Member{Use: &t.use, Cards: t.bound}
+		if g.l.tasks[t.id] == nil {
+			m.N = 1
+		}
+		members = append(members, m)
 	}
 	first := g.tasks[group[0]]
 	return book.Together(g.l.queueOf(&first.queueAt, first.queue), g.l.jobOf(first), members)

@@ -401,10 +401,12 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		needs = j.MinNow()
 	}
 	var p book.Plan
+	var is book.Answer
+	q, counts := &l.queues[v.Queue].Queue, true
 	// A plan first: if it agrees with what the job has, nothing has changed.
 	p.Start(needs, j.record())
 	if keeps {
-		p.FillAll(&l.queues[v.Queue].Queue, j.record())
+		counts = p.FillAll(&is, q)
 	} else {
 		p.Cut()
 	}
@@ -412,8 +414,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	if reserved && p.Agrees(&j.Job) {
 		return
 	}
-	var is book.Answer
-	if q := &l.queues[v.Queue].Queue; keeps && !p.MayHold(&is, q, j.record()) {
+	if !counts {
 		var a Answer
 		l.fillJob(&a, &is, &JobRequest{id: v.ID, queue: v.Queue, min: *needs}, q)
 		r.rep.fail(v.ID, "", a.Refusal.Reason, a.Refusal.Message())
@@ -421,7 +422,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	}
 	list := &r.rep.Corrected
 	if j == nil {
-		j = l.newJob(v.ID, &l.queues[v.Queue].Queue)
+		j = l.newJob(v.ID, q)
 	}
 	// A new reservation has the number of this change, by which Expire goes.
 	if !reserved {

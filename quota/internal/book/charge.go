@@ -38,16 +38,17 @@ func (j *Job) chargePlain(dim int32, amount int64) Coverage {
 		j.Held[dim] -= covered
 		j.put(dim, amount, -covered, amount-covered)
 	}
-	return Coverage{amount, covered}
+	return Coverage{Amount: amount, Covered: covered}
 }
 
 // charge charges an item of a task on the picked card.
 func (j *Job) charge(alts *Alternatives, amount int64, p Pick) Charge {
 	it := p.it
-	if it == nil && p.at >= 0 {
-		it = j.bind(alts) // nothing is held for it, and the first charge may bind the next ones
+	if it == nil && p.at >= 0 && j.binds(alts) {
+		it = NewImplicit(alts) // nothing is held for it, and the first charge may bind the next ones
+		j.Items = append(j.Items, it)
 	}
-	c := Charge{Alts: alts, Item: it, Card: p.Card, Coverage: Coverage{Amount: amount}}
+	c := Charge{Alts: alts, Card: p.Card, Coverage: Coverage{Amount: amount, Item: it}}
 	if it != nil {
 		if it.Spreads {
 			j.gather(it, p.at, amount)
@@ -136,7 +137,7 @@ func (u *Journal) keep(t *Task) {
 // Undo takes everything back since the journal was empty.
 func (u *Journal) Undo() {
 	for _, t := range u.tasks {
-		t.each(func(_ *Item, dim int32, d *Coverage) { t.Job.put(dim, -d.Amount, 0, -d.lack()) })
+		t.each(func(dim int32, d *Coverage) { t.Job.put(dim, -d.Amount, 0, -d.lack()) })
 		t.Job.remove(t)
 	}
 	for j, was := range u.jobs {

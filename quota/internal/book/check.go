@@ -91,7 +91,7 @@ func (c *checker) draw(v Violation, d Coverage) {
 
 // need checks that what is held and what charges cover add up to the min.
 func (c *checker) need(v Violation, needed, held, covered int64) {
-	c.draw(v, Coverage{needed, held})
+	c.draw(v, Coverage{Amount: needed, Covered: held})
 	c.equal(v, MinIsHeld, covered+held, needed)
 }
 
@@ -141,12 +141,13 @@ func (c *checker) amounts(v Violation, j *Job) {
 	for t := j.First; t != nil; t = t.Next {
 		v := v
 		v.Task = t
-		t.each(func(it *Item, dim int32, d *Coverage) {
+		t.each(func(dim int32, d *Coverage) {
 			v.Dim = dim
+			it := d.Item
 			c.draw(v, *d)
 			// What the min could cover is remembered, where a rollback looks for it.
 			listed := j.lacking[place{it, dim}]
-			if at, found := find(listed, t.order); j.lacks(it, dim, d) && (!found || listed[at].Coverage != d) {
+			if at, found := find(listed, t.order); j.lacks(dim, d) && (!found || listed[at].Coverage != d) {
 				c.equal(v, MinIsHeld, d.Covered, d.Amount)
 			}
 			switch _, has := charges[it]; {

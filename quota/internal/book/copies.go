@@ -39,37 +39,37 @@ func (q *Queue) aside() *Queue {
 // something that they use is used up.
 func ReserveCopies(q *Queue, m *Min) (f Copies) {
 	q = q.aside()
+	var p, none Plan
 	if q.Admits() == Yes {
 		for dim, amount := range m.Plain {
-			f.note(0, amount, q.minRoom(int32(dim), amount, 0, nil, nil))
+			f.note(0, amount, q.minRoom(int32(dim), amount, 0, &none))
 		}
-		for i := range m.Items {
-			for _, dim := range m.Items[i].Alts.Cards {
-				f.note(i, m.Items[i].Amount, q.minRoom(dim, m.Items[i].Amount, 0, nil, nil))
+		for i, it := range m.Items {
+			for _, dim := range it.Alts.Cards {
+				f.note(i, it.Amount, q.minRoom(dim, it.Amount, 0, &none))
 			}
 		}
 	}
 	for {
-		var p Plan
 		if !MayReserve(&f.Next, q, m, nil, &p) {
 			f.endless(q, &m.Plain)
 			return f
 		}
 		for dim, amount := range m.Plain {
-			p.add(int32(dim), amount)
+			p.at(int32(dim)).floor += amount
 		}
 		n := Unlimited // how often the same plan fits
-		for dim, amount := range p.sums {
-			if amount > 0 {
-				n = min(n, q.minRoom(int32(dim), Unlimited, 0, nil, nil).Room/amount)
+		for dim, c := range p.changes {
+			if c.floor > 0 {
+				n = min(n, q.minRoom(int32(dim), Unlimited, 0, &none).Room/c.floor)
 			}
 		}
 		if n == Unlimited {
 			f.N = Unlimited
 			return f
 		}
-		for dim, amount := range p.sums {
-			q.add(int32(dim), 0, n*amount, 0)
+		for dim, c := range p.changes {
+			q.add(int32(dim), 0, n*c.floor, 0)
 		}
 		f.N += n
 	}
@@ -91,7 +91,7 @@ func (f *Copies) endless(q *Queue, plain *Plain) {
 		if i < len(plain) {
 			item = i - len(plain)
 		}
-		r, _ := q.floorRoom(o.Dim, nil, nil)
+		r, _ := q.floorRoom(o.Dim, new(Plan))
 		usable := o.Why != FirmElsewhere && o.Why != NotAllowed
 		open[item] = open[item] || usable && r.Room == Unlimited || item < 0 && plain[i] == 0
 	}
@@ -109,8 +109,7 @@ func (f *Copies) endless(q *Queue, plain *Plain) {
 // one each list of alternatives is used on one card, unless the job spreads: the first
 // that has room for all.
 func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) {
-	c := copier{q: q, job: j, anyMix: anyMix, use: u, cards: cards}
-	first := c.trial()
+	first := trial(q, j, anyMix)
 	MayCharge(&f.Next, first.Queue, first, u, cards, nil)
 	if q.Admits() == Yes {
 		for dim, amount := range u.Plain {
@@ -118,62 +117,23 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 		}
 		f.Options = append(f.Options, f.Next.Options...)
 	}
-	most := int64(1) // copies for which the same cards are chosen
+	m := Member{u, cards, 1} // copies for which the same cards are chosen
 	if anyMix || !slices.ContainsFunc(u.Items, func(it UseItem) bool { return it.Alts.Multi() }) {
-		most = Unlimited
+		m.N = Unlimited
 	}
-	if f.N = c.charge(&f.Next, cards, most); f.N == 1 && most == 1 {
-		// Up to most copies the gang chooses the same cards. A larger one may choose others, and
+	if f.N = m.charge(&f.Next, first, nil); f.N == 1 && m.N == 1 {
+		// Up to N copies the gang chooses the same cards. A larger one may choose others, and
 		// is charged anew.
-		times := c.times()
-		for f.N == most && most != Unlimited {
+		times := times(q, j, []Member{{u, cards, Unlimited}})
+		for f.N == m.N && m.N != Unlimited {
 			var chosen *Set
-			chosen, most = c.cardsFor(times, f.N+1)
-			f.N = max(f.N, c.charge(&f.Next, new(Set).Both(chosen, cards), most))
+			chosen, m.N = roomiest(u, times, f.N+1)
+			f.N = max(f.N, m.charge(&f.Next, trial(q, j, false), chosen))
 		}
 		f.Next.NotTogether(f.Options[len(u.Plain):])
 	}
 	f.endless(q, &u.Plain)
 	return f
-}
-
-// times counts how often each item of the task could be charged on each of its alternatives.
-func (c *copier) times() [][]int64 {
-	times := make([][]int64, len(c.use.Items))
-	for i, it := range c.use.Items {
-		for _, card := range it.Alts.Cards {
-			times[i] = append(times[i], c.itemTimes(i, card))
-		}
-	}
-	return times
-}
-
-// cardsFor returns the cards that a gang of a size uses, and the size up to which it
-// uses the same: the first card of each item that takes all, or else the most.
-func (c *copier) cardsFor(times [][]int64, size int64) (cards *Set, same int64) {
-	cards, same = new(Set), Unlimited
-	for i, most := range times {
-		best := 0
-		for at := range most {
-			if min(most[at], size) > min(most[best], size) {
-				best = at
-			}
-		}
-		cards.Add(c.use.Items[i].Alts.Cards[best])
-		if most[best] >= size {
-			same = min(same, most[best])
-		}
-	}
-	return cards, same
-}
-
-// copier charges copies of a task on copies of its job and queues.
-type copier struct {
-	q      *Queue
-	job    *Job // may be nil
-	anyMix bool
-	use    *Use
-	cards  *Set
 }
 
 // clone returns a copy of the job and of its items. It has the tasks of the job.
@@ -188,52 +148,30 @@ func (j *Job) clone() *Job {
 	return &c
 }
 
-// trial returns a copy of the job, in a copy of the queue.
-func (c *copier) trial() *Job {
-	j := &Job{AnyMix: c.anyMix}
-	if old := c.job.In(c.q); old != nil {
+// trial returns a copy of the job, which may be nil, in a copy of the queue.
+func trial(q *Queue, old *Job, anyMix bool) *Job {
+	j := &Job{AnyMix: anyMix}
+	if old = old.In(q); old != nil {
 		j = old.clone()
 	}
-	j.Queue = c.q.aside()
+	j.Queue = q.aside()
 	return j
 }
 
-// charge charges copies on cards, most at most, until one is refused, and returns how
-// many were not; a is the answer to the last one.
-func (c *copier) charge(a *Answer, cards *Set, most int64) (n int64) {
-	j := c.trial()
-	for n < most {
-		picks := MayCharge(a, j.Queue, j, c.use, cards, nil)
+// charge charges tasks to a job until one is refused, and returns how many were not; a is the
+// answer to the last one. chosen are the cards that their gang has chosen, nil for all.
+func (m *Member) charge(a *Answer, j *Job, chosen *Set) (n int64) {
+	for n < m.N {
+		picks := MayCharge(a, j.Queue, j, m.Use, new(Set).Both(chosen, m.Cards), nil)
 		if !a.OK() {
-			// The gang excluded cards. The refusal is of all that the task lists.
-			if cards != c.cards {
-				a.Reconsider(j.Queue, j, c.use, c.cards)
-			}
+			a.Reconsider(j.Queue, j, m.Use, m.Cards)
 			return n
 		}
-		n += j.chargeAlike(c.use, picks, most-n)
-		if n >= LimitExact {
-			return most // no limit is as large
+		if n += j.chargeAlike(m.Use, picks, m.N-n); n >= LimitExact {
+			return m.N // no limit is as large
 		}
 	}
 	return n
-}
-
-// itemTimes counts how often an item of the task could be charged on a card, if the task asked
-// for nothing else.
-func (c *copier) itemTimes(item int, card int32) (n int64) {
-	only := new(Set)
-	only.Add(card)
-	only = new(Set).Both(only, c.cards)
-	j, a := c.trial(), Answer{}
-	for n < LimitExact {
-		picks := MayCharge(&a, j.Queue, j, c.use, only, nil)[item : item+1]
-		if picks[0].Card < 0 {
-			return n
-		}
-		n += j.chargeAlike(&Use{Items: c.use.Items[item : item+1]}, picks, Unlimited)
-	}
-	return Unlimited
 }
 
 // chargeAlike charges copies of a task on the same picks, most at most, and returns how

@@ -56,11 +56,11 @@ func TestManyAtATime(t *testing.T) {
 		if r.IntN(4) == 0 {
 			cards = setOf(cardA+int32(r.IntN(3)), cardA+int32(r.IntN(3)))
 		}
-		c := copier{q: w.q, job: j, anyMix: j.AnyMix, use: use, cards: cards}
+		m := Member{use, cards, Unlimited}
 
 		const most = 400 // more than the limits let in
 		var want Answer
-		one, n := c.trial(), int64(0)
+		one, n := trial(w.q, j, false), int64(0)
 		for ; n < most; n++ {
 			picks := MayCharge(&want, one.Queue, one, use, cards, nil)
 			if !want.OK() {
@@ -69,7 +69,7 @@ func TestManyAtATime(t *testing.T) {
 			one.chargeAlike(use, picks, 1)
 		}
 		var a Answer
-		got := c.charge(&a, cards, Unlimited)
+		got := m.charge(&a, trial(w.q, j, false), nil)
 		if n < most && (got != n || answerText(&a, nil) != answerText(&want, nil)) || n == most && got < most {
 			t.Fatalf("seed %d: %d copies, then %s; one by one %d, then %s", seed, got, answerText(&a, nil), n, answerText(&want, nil))
 		}
@@ -78,7 +78,7 @@ func TestManyAtATime(t *testing.T) {
 				if cards != nil && !cards.Has(card) {
 					continue
 				}
-				one, n := c.trial(), int64(0)
+				one, n := trial(w.q, j, false), int64(0)
 				for ; n < most; n++ {
 					p := MayCharge(&want, one.Queue, one, use, setOf(card), nil)[i]
 					if p.Card < 0 {
@@ -86,7 +86,7 @@ func TestManyAtATime(t *testing.T) {
 					}
 					one.chargeAlike(&Use{Items: use.Items[i : i+1]}, []Pick{p}, 1)
 				}
-				if got := c.itemTimes(i, card); got != n && (n < most || got < most) {
+				if got := try(trial(w.q, j, false), []Member{m}, use.Items[i].Alts, card); got != n && (n < most || got < most) {
 					t.Fatalf("seed %d: item %d on %d %d times, one by one %d", seed, i, card, got, n)
 				}
 			}

@@ -46,29 +46,6 @@ func MayMove(j *Job, q *Queue) bool {
 	return true
 }
 
-// MayHold reports whether the holds of a plan, that FillAll has made for a job, which may be
-// nil, can be counted in a queue.
-func (p *Plan) MayHold(a *Answer, q *Queue, own *Job) bool {
-	a.clear()
-	for dim, held := range p.next.Held {
-		dim, amount := int32(dim), p.next.Min[dim]
-		if r := q.countRoom(dim, amount-held+own.heldOn(dim)); held > 0 && amount > r.Room {
-			return a.lacks(lacksPlain[dim], amount, r)
-		}
-	}
-	for i, it := range p.items {
-		for _, card := range it.Alts.Cards {
-			held := it.heldOn(card)
-			if r := q.countRoom(card, p.vacated(i, card, own)); held > 0 && held > r.Room {
-				r.Item = i
-				r.Room += it.Min - held // what the whole item may have
-				return a.lacks(LacksCards, it.Min, r)
-			}
-		}
-	}
-	return true
-}
-
 // Move takes a job's record to another queue, with its charges and holds. The new queue
 // need not have room.
 func (b *Book) Move(j *Job, q *Queue) {
@@ -115,25 +92,35 @@ func (b *Book) Unreserve(j *Job, anyMix bool) {
 
 // FillAll finds room for the items of a plan, and puts what has none on the first
 // alternative, or the one that the item is bound to. It is for jobs that the cluster has
-// admitted already: their min is promised, so it has to be held somewhere.
-func (p *Plan) FillAll(q *Queue, own *Job) {
-	for i, it := range p.items {
-		if it.Alts.Multi() && new(Answer).fill(q, i, it, own, p) {
-			continue
-		}
-		if !it.Spreads {
-			p.add(it.Alts.Cards[it.At], it.Min)
-			continue
-		}
-		left := it.Held
-		for _, held := range it.Spread {
-			left -= held
-		}
-		it.Spread[0] += left
-		for at, card := range it.Alts.Cards {
-			p.add(card, it.Spread[at]+p.coveredAt(it, card))
+// admitted already: their min is promised, so it has to be held somewhere. It reports whether
+// all of it can be counted in the queue.
+func (p *Plan) FillAll(a *Answer, q *Queue) bool {
+	a.clear()
+	for dim, held := range p.next.Held {
+		dim, amount := int32(dim), p.next.Min[dim]
+		if r := q.countRoom(dim, amount-held+p.of(dim).vacated); a.OK() && held > 0 && amount > r.Room {
+			a.lacks(lacksPlain[dim], amount, r)
 		}
 	}
+	for i, it := range p.items {
+		if found := it.Alts.Multi() && new(Answer).fill(q, i, it, p); !found && it.Spreads {
+			left := it.Held
+			for _, held := range it.Spread {
+				left -= held
+			}
+			it.Spread[0] += left
+		}
+		for at, card := range it.Alts.Cards {
+			held := it.HeldAt(at)
+			if r := q.countRoom(card, p.of(card).vacated); a.OK() && held > 0 && held > r.Room {
+				r.Item = i
+				r.Room += it.Min - held // what the whole item may have
+				a.lacks(LacksCards, it.Min, r)
+			}
+		}
+		p.take(it)
+	}
+	return a.OK()
 }
 
 // Cut makes the min of a plan what charges cover of it: nothing is held any more.
@@ -151,24 +138,20 @@ func (p *Plan) Agrees(j *Job) bool {
 			return false
 		}
 	}
-	for i := range p.tasks {
-		d := &p.tasks[i]
-		if d.plain != d.task.Plain {
-			return false
-		}
-		for k := range d.charges {
-			now, was := &d.charges[k], &d.task.Charges[k]
-			if now.Covered != was.Covered || (now.Item == nil) != (was.Item == nil) || now.Item != nil && !now.Item.equal(was.Item) {
-				return false
-			}
-		}
-	}
-	return true
+	draws, agree := p.draws, true
+	j.uses(func(_ int32, d *Coverage) {
+		agree = agree && d.Covered == draws[0].Covered && d.Item.equal(draws[0].Item)
+		draws = draws[1:]
+	})
+	return agree
 }
 
-// equal reports whether two items have the same holds for the same. Of the items of a job
-// no two are equal.
+// equal reports whether two items, which may be nil, have the same holds for the same. Of the
+// items of a job no two are equal.
 func (it *Item) equal(other *Item) bool {
+	if it == nil || other == nil {
+		return it == other
+	}
 	return it.Alts == other.Alts && it.Unit == other.Unit && it.Min == other.Min && it.Held == other.Held &&
 		it.Charges == other.Charges && it.Implicit == other.Implicit && slices.Equal(it.Spread, other.Spread) &&
 		(it.Held == 0 && it.Charges == 0 || it.At == other.At)

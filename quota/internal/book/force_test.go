@@ -9,7 +9,7 @@ import (
 func (w *world) planned(j *Job) *Plan {
 	p := new(Plan)
 	p.Start(j.MinNow(), j)
-	p.FillAll(w.q, j)
+	p.FillAll(new(Answer), w.q)
 	return p
 }
 
@@ -102,7 +102,7 @@ func TestFillAll(t *testing.T) {
 		w.q.Cells[cardA].Limit, w.q.Cells[cardB].Limit, w.q.Cells[cardC].Limit = c.limits[0], c.limits[1], 0
 		var p Plan
 		p.Start(&Min{AnyMix: c.anyMix, Items: []MinItem{{w.alts("A|B"), 3, 1}, {w.alts("C|B|A"), 3, 1}}}, j)
-		p.FillAll(w.q, j)
+		p.FillAll(new(Answer), w.q)
 		j.Reserve(&p)
 		on := func(it *Item) (held []int64) {
 			for at := range it.Alts.Cards {

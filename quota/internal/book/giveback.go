@@ -20,8 +20,8 @@ import "slices"
 // End takes an ended task's charges away; what they covered leaves the min. gone reports
 // whether the job's record went with it.
 func (b *Book) End(t *Task) (gone bool) {
-	b.discharge(t, func(it *Item, dim int32, d *Coverage) (held, others int64) {
-		if m := t.Job.minOf(it, dim); m != nil {
+	b.discharge(t, func(dim int32, d *Coverage) (held, others int64) {
+		if m := t.Job.minOf(dim, d); m != nil {
 			*m -= d.Covered
 		}
 		return 0, 0
@@ -41,11 +41,11 @@ func (b *Book) RollBack(tasks ...*Task) {
 	}
 	for _, t := range tasks {
 		j := t.Job
-		b.discharge(t, func(it *Item, dim int32, d *Coverage) (held, others int64) {
-			others = j.coverLater(t, place{it, dim}, d.Covered)
+		b.discharge(t, func(dim int32, d *Coverage) (held, others int64) {
+			others = j.coverLater(t, place{d.Item, dim}, d.Covered)
 			switch held = d.Covered - others; {
-			case it != nil:
-				it.Hold(it.Alts.Index(dim), held)
+			case d.Item != nil:
+				d.Item.Hold(d.Item.Alts.Index(dim), held)
 			case held > 0:
 				j.Held[dim] += held
 			}
@@ -57,12 +57,12 @@ func (b *Book) RollBack(tasks ...*Task) {
 // discharge takes a task and its charges away. uncover says what is held in the place of a
 // charge, and what it covered that covers others now. That is one step: what is over stays
 // marked.
-func (b *Book) discharge(t *Task, uncover func(it *Item, dim int32, d *Coverage) (held, others int64)) {
+func (b *Book) discharge(t *Task, uncover func(dim int32, d *Coverage) (held, others int64)) {
 	j := t.Job
-	t.each(func(it *Item, dim int32, d *Coverage) {
-		held, others := uncover(it, dim, d)
-		if it != nil {
-			it.Charges--
+	t.each(func(dim int32, d *Coverage) {
+		held, others := uncover(dim, d)
+		if d.Item != nil {
+			d.Item.Charges--
 		}
 		if d.Amount > 0 {
 			j.put(dim, -d.Amount, held, -d.lack()-others)

@@ -151,12 +151,15 @@ func MayCharge(a *Answer, q *Queue, j *Job, u *Use, cards *Set, picks []Pick) []
 	if a.begin(q, u.Invalid, u.Plain == Plain{} && len(u.Items) == 0) {
 		return picks
 	}
-	j = j.In(q) // what the job holds in another queue covers nothing here
+	var held Plain
+	if j = j.In(q); j != nil { // what the job holds in another queue covers nothing here
+		held = j.Held
+	}
 	for dim, amount := range u.Plain {
 		if amount == 0 || !a.OK() {
 			continue
 		}
-		if r := q.chargeRoom(int32(dim), amount, j.heldOn(int32(dim)), 0); amount > r.Room {
+		if r := q.chargeRoom(int32(dim), amount, held[dim], 0); amount > r.Room {
 			a.lacks(lacksPlain[dim], amount, r)
 		}
 	}
@@ -391,7 +394,7 @@ func HeldFirst(j *Job, u *Use, do func(item int, card int32)) {
 	var taken uint64
 	for i, is := range u.Items {
 		it := j.match(is.Alts, is.Amount, &taken)
-		held := slices.IndexFunc(is.Alts.Cards, func(card int32) bool { return it.heldOn(card) > 0 })
+		held := slices.IndexFunc(is.Alts.Cards, func(card int32) bool { return it != nil && it.HeldAt(it.Alts.Index(card)) > 0 })
 		do(i, is.Alts.Cards[max(held, 0)])
 	}
 }

@@ -27,36 +27,35 @@ func MayReserve(a *Answer, q *Queue, m *Min, own *Job, p *Plan) bool {
 		if amount == 0 {
 			continue
 		}
-		dim := int32(dim)
-		if r := q.minRoom(dim, amount, amount-p.next.Held[dim]+own.heldOn(dim), own, nil); amount > r.Room {
+		if r := q.minRoom(int32(dim), amount, amount-p.next.Held[dim], p); amount > r.Room {
 			return a.lacks(lacksPlain[dim], amount, r)
 		}
 	}
 	// The items stand in the order in which they are decided on: single cards, then lists.
 	// Each is on top of those before it, and what they have got is not reconsidered.
 	for i, it := range p.items {
-		if !a.fill(q, i, it, own, p) {
+		if !a.fill(q, i, it, p) {
 			return false
 		}
+		p.take(it)
 	}
 	return true
 }
 
 // fill finds room for an item, left to right, on top of what the plan has. An
 // item that charges bind to a card stays there.
-func (a *Answer) fill(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
+func (a *Answer) fill(q *Queue, index int, it *Item, p *Plan) bool {
 	if it.Spreads {
-		return a.fillAny(q, index, it, own, p)
+		return a.fillAny(q, index, it, p)
 	}
 	var best Option
 	for at, card := range it.Alts.Cards {
 		if it.Bound() && at != int(it.At) {
 			continue
 		}
-		r := q.minRoom(card, it.Min, it.covered()+p.vacated(index, card, own), own, p)
+		r := q.minRoom(card, it.Min, it.covered(), p)
 		if it.Min <= r.Room {
 			it.At = int32(at)
-			p.add(card, it.Min)       // also what charges cover: floorRoom is without all that own has
 			a.Options = a.Options[:0] // only a refused item has options
 			return true
 		}
@@ -75,22 +74,22 @@ func (a *Answer) fill(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
 //
 // For the reason it decides a second time, as if nothing were held for other jobs. If the
 // item then fits, it is the holds that are in the way.
-func (a *Answer) fillAny(q *Queue, index int, it *Item, own *Job, p *Plan) bool {
+func (a *Answer) fillAny(q *Queue, index int, it *Item, p *Plan) bool {
 	var best Option
 	left, unheldLeft := it.Held, it.Held // unheldLeft: if nothing were held for other jobs
 	sum, limits := int64(0), int64(0)
 	over, unheldOver := false, false // whether charges cover more than there is room for
 	tooLarge := false                // whether more can't be counted on some alternative
 	for at, card := range it.Alts.Cards {
-		covered := p.coveredAt(it, card)
-		r, unheld := q.floorRoom(card, own, p)
+		covered := p.covers[place{it, card}]
+		r, unheld := q.floorRoom(card, p)
 		over, unheldOver = over || covered > max(r.Room, 0), unheldOver || covered > max(unheld, 0)
 		whole, unheldWhole := wholeUnits(r.Room, covered, it.Unit), wholeUnits(unheld, covered, it.Unit)
 		if min(left+covered, unheldWhole) > whole {
 			r.Why = Promised
 		}
 		if more := min(left, whole-min(covered, whole)); more > 0 {
-			r = r.within(covered+more, q.countRoom(card, covered+p.vacated(index, card, own)))
+			r = r.within(covered+more, q.countRoom(card, covered+p.of(card).vacated))
 			if r.Why == TooLarge {
 				whole, tooLarge = wholeUnits(r.Room, covered, it.Unit), true
 			}
@@ -118,20 +117,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *Item, own *Job, p *Plan) bool 
 		return false
 	}
 	a.Options = a.Options[:0]
-	for at, card := range it.Alts.Cards {
-		p.add(card, it.Spread[at]+p.coveredAt(it, card))
-	}
 	return true
-}
-
-// vacated returns what is held on a card and won't be once the job, own, has the plan:
-// its old holds, less those of the plan's items before index.
-func (p *Plan) vacated(index int, card int32, own *Job) int64 {
-	held := own.heldOn(card)
-	for i := range index {
-		held -= p.items[i].heldOn(card)
-	}
-	return held
 }
 
 // wholeUnits returns how much of room can be had: what charges have of it, and
@@ -144,46 +130,30 @@ func wholeUnits(room, covered, unit int64) int64 {
 	return max(min(covered, room), 0) + free - free%unit
 }
 
-// minRoom is floorRoom for an amount of which so much is there already, with why it has less.
-func (q *Queue) minRoom(dim int32, amount, there int64, own *Job, p *Plan) Option {
-	r, unheld := q.floorRoom(dim, own, p)
+// minRoom is floorRoom for an amount of which charges cover a part, with why it has less.
+func (q *Queue) minRoom(dim int32, amount, covered int64, p *Plan) Option {
+	r, unheld := q.floorRoom(dim, p)
 	if amount > r.Room && amount <= unheld {
 		r.Why = Promised
 	}
-	return r.within(amount, q.countRoom(dim, there))
+	return r.within(amount, q.countRoom(dim, covered+p.of(dim).vacated))
 }
 
 // floorRoom returns how much of a dimension an item of a new min may have: what the floor
-// leaves of the limit. Of the floor that is without what the job, own, has there now, and
-// with what the plan has so far; either may be nil. The queue that leaves the least is the
-// level of the refusal, the lowest one of equals: the walk goes up, and take keeps the
-// first. unheld is the room if nothing were held for other jobs.
-func (q *Queue) floorRoom(dim int32, own *Job, p *Plan) (r Option, unheld int64) {
+// leaves of the limit. Of the floor that is without what the job has there now, and with what
+// the plan has so far. The queue that leaves the least is the level of the refusal, the lowest
+// one of equals: the walk goes up, and take keeps the first. unheld is the room if nothing were
+// held for other jobs.
+func (q *Queue) floorRoom(dim int32, p *Plan) (r Option, unheld int64) {
 	r, unheld = Option{Dim: dim}, Unlimited
-	held, change := own.heldOn(dim), own.inFloor(dim)
-	if p != nil && int(dim) < len(p.sums) {
-		change -= p.sums[dim]
-	}
+	own := p.of(dim)
 	for ; q != nil; q = q.Parent {
 		c, free := &q.Cells[dim], Unlimited
 		if c.Limit != Unlimited {
-			free = c.Limit - c.Floor() + change
-			unheld = min(unheld, free+c.Held-held)
+			free = c.Limit - c.Floor() - own.floor
+			unheld = min(unheld, free+c.Held-own.held)
 		}
 		r.take(free, q, OverCapacity)
 	}
 	return r, unheld
-}
-
-// inFloor returns what the job, which may be nil, has in the floor of a dimension.
-func (j *Job) inFloor(dim int32) (sum int64) {
-	if j == nil {
-		return 0
-	}
-	j.Each(func(on int32, allocated, held, elastic int64) {
-		if on == dim {
-			sum += allocated + held - elastic
-		}
-	})
-	return sum
 }

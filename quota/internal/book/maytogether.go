@@ -1,67 +1,90 @@
 package book
 
+import "slices"
+
 // On which card may a gang be? A gang is charged one task after the other (Journal takes
 // it back if one is refused). The first task would choose the first card with room for
 // itself, and bind the others to it, also where that card is too small for all. So the
 // cards are chosen for the gang as a whole, before. With room for 2 A and 4 B, three tasks
 // of A|B go on B.
 
-// Member is a task of a gang.
+// Member is tasks of a gang that are alike.
 type Member struct {
-	Use     *Use
-	Cards   *Set // that it is confined to; nil: it isn't
-	Charged bool // already
+	Use   *Use
+	Cards *Set  // that they are confined to; nil: they aren't
+	N     int64 // how many there are, without those that are charged already
 }
 
 // Together returns the cards that the tasks of a group may use. They are of one job,
 // which may be nil, and list the same alternatives where these are several: of every such
 // list it is the first card that takes all tasks, or else the one that takes the most.
 func Together(q *Queue, j *Job, group []Member) *Set {
-	cards := new(Set)
-	first := group[0].Use
-	for k := range first.Items {
-		alts := first.Items[k].Alts
-		best, most := alts.Cards[0], -1
-		for _, card := range alts.Cards {
-			// On a tie the first card stays: it is the one that the user prefers.
-			if n := try(q, j, group, alts, card); n > most {
-				best, most = card, n
-			}
-		}
-		cards.Add(best)
-	}
-	for i := range group {
-		for k := range group[i].Use.Items {
-			if alts := group[i].Use.Items[k].Alts; !alts.Multi() {
-				cards.Add(alts.Cards[0])
+	cards, _ := roomiest(group[0].Use, times(q, j, group), Unlimited)
+	for _, m := range group {
+		for _, it := range m.Use.Items {
+			if !it.Alts.Multi() {
+				cards.Add(it.Alts.Cards[0])
 			}
 		}
 	}
 	return cards
 }
 
+// times counts how many tasks of a group, one after the other, can charge each item of the
+// first one on each of its alternatives.
+func times(q *Queue, j *Job, group []Member) [][]int64 {
+	items := group[0].Use.Items
+	times := make([][]int64, len(items))
+	for i, it := range items {
+		for _, card := range it.Alts.Cards {
+			times[i] = append(times[i], try(trial(q, j, false), group, it.Alts, card))
+		}
+	}
+	return times
+}
+
 // try counts how many tasks of a group, one after the other, can charge their item
-// with these alternatives on a card.
-func try(q *Queue, j *Job, group []Member, alts *Alternatives, card int32) (n int) {
-	j = (&copier{q: q, job: j}).trial()
+// with these alternatives to a job on a card.
+func try(j *Job, group []Member, alts *Alternatives, card int32) (n int64) {
 	only := new(Set)
 	only.Add(card)
 	var a Answer
-	for i := range group {
-		m := &group[i]
-		// An item shares no card with the others, so what these lack doesn't matter.
-		for k, p := range MayCharge(&a, j.Queue, j, m.Use, new(Set).Both(only, m.Cards), nil) {
-			if m.Use.Items[k].Alts != alts || m.Charged {
-				continue
-			}
-			if p.Card < 0 {
+	for _, m := range group {
+		k := slices.IndexFunc(m.Use.Items, func(it UseItem) bool { return it.Alts == alts })
+		for left := m.N; left > 0 && k >= 0; {
+			// An item shares no card with the others, so what these lack doesn't matter.
+			picks := MayCharge(&a, j.Queue, j, m.Use, new(Set).Both(only, m.Cards), nil)
+			if k >= len(picks) || picks[k].Card < 0 {
 				return n
 			}
-			j.charge(alts, m.Use.Items[k].Amount, p)
+			more := j.chargeAlike(&Use{Items: m.Use.Items[k : k+1]}, picks[k:k+1], left)
+			if n += more; n >= LimitExact {
+				return Unlimited
+			}
+			left -= more
 		}
-		n++
 	}
 	return n
+}
+
+// roomiest returns the cards that a gang of a size uses, and the size up to which it
+// uses the same: the first card of each item that takes all, or else the most.
+func roomiest(u *Use, times [][]int64, size int64) (cards *Set, same int64) {
+	cards, same = new(Set), Unlimited
+	for i, most := range times {
+		best := 0
+		for at := range most {
+			// On a tie the first card stays: it is the one that the user prefers.
+			if min(most[at], size) > min(most[best], size) {
+				best = at
+			}
+		}
+		cards.Add(u.Items[i].Alts.Cards[best])
+		if most[best] >= size {
+			same = min(same, most[best])
+		}
+	}
+	return cards, same
 }
 
 // NotTogether says of the alternatives that only the rest of its gang excludes for a

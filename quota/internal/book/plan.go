@@ -10,42 +10,46 @@ import "slices"
 // Plan is a new min of a job: its items with their holds, and how the charges
 // that are there already are drawn against them. Its memory serves many jobs.
 type Plan struct {
-	next    Job     // the job with its new min: its items, and then the implicit ones
-	items   []*Item // those with a min
-	tasks   []taskPlan
-	charges []Charge // of all tasks
-	sums    []int64  // by dimension: what the floor is about to get, charges included
+	next    Job             // the job with its new min: its items, and then the implicit ones
+	items   []*Item         // those with a min
+	draws   []Coverage      // the amounts of the job's tasks, in their order
+	covers  map[place]int64 // what these cover of the items
+	changes []change        // by dimension
+	changed []int32         // the dimensions of which there is one
 
 	store []*Item // behind the items of next, and spare ones
+}
+
+// change is what a plan makes of a job in a dimension.
+type change struct {
+	floor   int64 // what its part of the floor grows by
+	held    int64 // what is held for it now
+	vacated int64 // the part of that which the items of the plan, so far, don't hold again
 }
 
 // covered returns what charges cover of the min of an item of a plan. The rest is held, or is
 // to be.
 func (it *Item) covered() int64 { return it.Min - it.Held }
 
-// coveredAt returns what charges cover of an item on a card.
-func (p *Plan) coveredAt(it *Item, card int32) (sum int64) {
-	for i := range p.charges {
-		if c := &p.charges[i]; c.Item == it && c.Card == card {
-			sum += c.Covered
-		}
+// at returns the change of a dimension, to change it. Only a few of many dimensions have one,
+// and only these are cleared for the next job.
+func (p *Plan) at(dim int32) *change {
+	if n := int(dim) + 1 - len(p.changes); n > 0 {
+		p.changes = append(p.changes, make([]change, n)...)
 	}
-	return sum
+	c := &p.changes[dim]
+	if *c == (change{}) {
+		p.changed = append(p.changed, dim)
+	}
+	return c
 }
 
-// taskPlan is what a task's charges come to under a plan.
-type taskPlan struct {
-	task    *Task
-	plain   [2]Coverage
-	charges []Charge
-}
-
-// add adds to what the floor of a dimension is about to get.
-func (p *Plan) add(dim int32, amount int64) {
-	if n := int(dim) + 1 - len(p.sums); n > 0 {
-		p.sums = append(p.sums, make([]int64, n)...)
+// of returns the change of a dimension.
+func (p *Plan) of(dim int32) (c change) {
+	if int(dim) < len(p.changes) {
+		c = p.changes[dim]
 	}
-	p.sums[dim] += amount
+	return c
 }
 
 // Start begins the plan of a min, and draws the charges of the job, which
@@ -53,17 +57,28 @@ func (p *Plan) add(dim int32, amount int64) {
 // fill finds the cards for it.
 func (p *Plan) Start(m *Min, j *Job) {
 	p.next = Job{AnyMix: m.AnyMix, Min: m.Plain, Held: m.Plain, Items: p.next.Items[:0]}
-	p.tasks, p.charges = p.tasks[:0], p.charges[:0]
-	clear(p.sums)
+	p.draws = p.draws[:0]
+	clear(p.covers)
+	for _, dim := range p.changed {
+		p.changes[dim] = change{}
+	}
+	p.changed = p.changed[:0]
 	for _, is := range m.Items {
 		p.list(is, m.AnyMix).Held = is.Amount
 	}
 	p.items = p.next.Items
-	if j != nil {
-		for t := j.First; t != nil; t = t.Next {
-			p.redraw(t)
-		}
+	if j == nil {
+		return
 	}
+	for t := j.First; t != nil; t = t.Next {
+		p.redraw(t)
+	}
+	j.Each(func(dim int32, allocated, held, elastic int64) {
+		c := p.at(dim)
+		c.floor -= allocated - elastic + held
+		c.held += held
+		c.vacated += held
+	})
 }
 
 // list adds an item, in the plan's memory.
@@ -81,29 +96,41 @@ func (p *Plan) list(is MinItem, anyMix bool) *Item {
 // redraw draws the charges of a task. A job of A:2 with 3 A charged gets a min of A:4,
 // say: the 3 are covered then, and 1 is held.
 func (p *Plan) redraw(t *Task) {
-	from := len(p.charges)
-	p.charges = append(p.charges, t.Charges...)
-	d := taskPlan{t, t.Plain, p.charges[from:]}
-	for dim := range d.plain {
-		d.plain[dim].Covered = min(d.plain[dim].Amount, p.next.Held[dim])
-		p.next.Held[dim] -= d.plain[dim].Covered
+	for dim, d := range t.Plain {
+		d.Covered = min(d.Amount, p.next.Held[dim])
+		p.next.Held[dim] -= d.Covered
+		p.draws = append(p.draws, d)
 	}
 	var taken uint64
-	for i := range d.charges { // as Charge would make them, one after the other
-		c := &d.charges[i]
+	for _, c := range t.Charges { // as Charge would make them, one after the other
 		c.Item, c.Covered = nil, 0
 		it := p.next.match(c.Alts, c.Amount, &taken)
 		if it == nil && p.next.binds(c.Alts) {
 			it = p.list(MinItem{Alts: c.Alts}, false)
 			it.Implicit = true
 		}
-		if it == nil || !it.Accept(c) {
-			continue // it covers nothing: an earlier charge has bound the item to another card
+		// Else it covers nothing: an earlier charge has bound the item to another card.
+		if it != nil && it.Accept(&c) {
+			c.Covered = min(c.Amount, it.Held)
+			it.Held -= c.Covered
+			if p.covers == nil {
+				p.covers = map[place]int64{}
+			}
+			p.covers[place{it, c.Card}] += c.Covered
 		}
-		c.Covered = min(c.Amount, it.Held)
-		it.Held -= c.Covered
+		p.draws = append(p.draws, c.Coverage)
 	}
-	p.tasks = append(p.tasks, d)
+}
+
+// take counts what an item holds, and what charges cover of it. Those behind it find the rest.
+func (p *Plan) take(it *Item) {
+	for at, card := range it.Alts.Cards {
+		if held, covered := it.HeldAt(at), p.covers[place{it, card}]; held+covered > 0 {
+			c := p.at(card)
+			c.floor += held + covered // what the job has there now is not in it any more
+			c.vacated -= held
+		}
+	}
 }
 
 // keep makes the plan's items those of the job, and its charges count against
@@ -117,19 +144,15 @@ func (p *Plan) keep(j *Job) {
 			it = new(Item)
 		}
 		*it = *planned
-		it.Spread = append([]int64(nil), it.Spread...)
+		it.Spread = slices.Clone(it.Spread)
 		items = append(items, it)
 	}
 	j.Items = items
-	for i := range p.tasks {
-		d := &p.tasks[i]
-		d.task.Plain = d.plain
-		copy(d.task.Charges, d.charges)
-		for k := range d.task.Charges {
-			c := &d.task.Charges[k]
-			if at := slices.Index(p.next.Items, c.Item); at >= 0 {
-				c.Item = j.Items[at]
-			}
+	draws := p.draws
+	j.uses(func(_ int32, d *Coverage) {
+		*d, draws = draws[0], draws[1:]
+		if at := slices.Index(p.next.Items, d.Item); at >= 0 {
+			d.Item = items[at]
 		}
-	}
+	})
 }

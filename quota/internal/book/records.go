@@ -71,14 +71,15 @@ type Task struct {
 	leaving    bool        // it has gone, or is about to
 }
 
-// Coverage is what a task uses of cpu or memory, and the part that its job's min
-// covers.
-type Coverage struct{ Amount, Covered int64 }
+// Coverage is an amount that a task uses, and the part that its job's min covers.
+type Coverage struct {
+	Amount, Covered int64
+	Item            *Item // of the job, that the amount counts against; nil of cpu and memory, and of a card that nothing is covered of
+}
 
-// Charge is what a task uses of one card, and the part that its job's min covers.
+// Charge is what a task uses of one card.
 type Charge struct {
 	Alts *Alternatives // as the task listed them
-	Item *Item         // of the job, that the charge counts against; nil: none, and nothing is covered
 	Card int32
 	Coverage
 }
@@ -86,15 +87,20 @@ type Charge struct {
 // lack returns what isn't covered.
 func (d *Coverage) lack() int64 { return d.Amount - d.Covered }
 
-// each calls do with every amount of the task, and the item that it counts against: nil of
-// cpu, of memory, and of a card that counts against none.
-func (t *Task) each(do func(it *Item, dim int32, d *Coverage)) {
+// each calls do with every amount of the task.
+func (t *Task) each(do func(dim int32, d *Coverage)) {
 	for dim := range t.Plain {
-		do(nil, int32(dim), &t.Plain[dim])
+		do(int32(dim), &t.Plain[dim])
 	}
 	for i := range t.Charges {
-		c := &t.Charges[i]
-		do(c.Item, c.Card, &c.Coverage)
+		do(t.Charges[i].Card, &t.Charges[i].Coverage)
+	}
+}
+
+// uses calls do with every amount of the job's tasks.
+func (j *Job) uses(do func(dim int32, d *Coverage)) {
+	for t := j.First; t != nil; t = t.Next {
+		t.each(do)
 	}
 }
 
@@ -128,14 +134,6 @@ func (it *Item) HeldAt(at int) int64 {
 		return it.Held
 	}
 	return 0
-}
-
-// heldOn returns what is held on a card for an item, which may be nil.
-func (it *Item) heldOn(dim int32) int64 {
-	if it == nil {
-		return 0
-	}
-	return it.HeldAt(it.Alts.Index(dim))
 }
 
 // Hold changes what is held on an alternative. An item that doesn't spread must be
@@ -173,17 +171,6 @@ const MaxItems = 64
 // the job covers. The number of items has a limit, since users write the lists.
 func (j *Job) binds(alts *Alternatives) bool {
 	return !j.AnyMix && alts.Multi() && len(j.Items) < 2*MaxItems
-}
-
-// bind gives the job an implicit item for alternatives that no item of it covers,
-// and returns it; nil where it needs none.
-func (j *Job) bind(alts *Alternatives) *Item {
-	if !j.binds(alts) {
-		return nil
-	}
-	it := NewImplicit(alts)
-	j.Items = append(j.Items, it)
-	return it
 }
 
 // appendTask adds a task at the end of the commit order.
@@ -243,9 +230,9 @@ type lack struct {
 	*Coverage
 }
 
-// lacks reports whether the min could cover a charge, and doesn't.
-func (j *Job) lacks(it *Item, dim int32, d *Coverage) bool {
-	m := j.minOf(it, dim)
+// lacks reports whether the min could cover an amount, and doesn't.
+func (j *Job) lacks(dim int32, d *Coverage) bool {
+	m := j.minOf(dim, d)
 	return m != nil && *m > 0 && d.lack() > 0
 }
 
@@ -257,12 +244,12 @@ func find(lacks []lack, order int32) (at int, found bool) {
 // list notes what a task lacks, which is the last in commit order.
 func (j *Job) list(t *Task, order int32) {
 	t.order = order
-	t.each(func(it *Item, dim int32, d *Coverage) {
-		if j.lacks(it, dim, d) {
+	t.each(func(dim int32, d *Coverage) {
+		if j.lacks(dim, d) {
 			if j.lacking == nil {
 				j.lacking = map[place][]lack{}
 			}
-			at := place{it, dim}
+			at := place{d.Item, dim}
 			j.lacking[at] = append(j.lacking[at], lack{t, d})
 		}
 	})
@@ -279,11 +266,12 @@ func (j *Job) relist() {
 	}
 }
 
-// minOf returns the min of an item or, without one, of cpu or memory; nil of others.
-func (j *Job) minOf(it *Item, dim int32) *int64 {
+// minOf returns the min that an amount counts against: of its item or, without one, of cpu or
+// memory; nil of others.
+func (j *Job) minOf(dim int32, d *Coverage) *int64 {
 	switch {
-	case it != nil:
-		return &it.Min
+	case d.Item != nil:
+		return &d.Item.Min
 	case dim <= Memory:
 		return &j.Min[dim]
 	}
@@ -292,9 +280,7 @@ func (j *Job) minOf(it *Item, dim int32) *int64 {
 
 // Each calls add with every amount of a job's records.
 func (j *Job) Each(add func(dim int32, allocated, held, elastic int64)) {
-	for t := j.First; t != nil; t = t.Next {
-		t.each(func(_ *Item, dim int32, d *Coverage) { add(dim, d.Amount, 0, j.elastic(d.lack())) })
-	}
+	j.uses(func(dim int32, d *Coverage) { add(dim, d.Amount, 0, j.elastic(d.lack())) })
 	j.eachHold(func(dim int32, held int64) { add(dim, 0, held, 0) })
 }
 
@@ -332,20 +318,6 @@ func (j *Job) hold(holds bool) {
 		q.Holders += n
 	}
 	j.holding = holds
-}
-
-// heldOn returns what is held for the job, which may be nil, in a dimension.
-func (j *Job) heldOn(dim int32) (sum int64) {
-	switch {
-	case j == nil:
-		return 0
-	case dim <= Memory:
-		return j.Held[dim]
-	}
-	for _, it := range j.Items {
-		sum += it.heldOn(dim)
-	}
-	return sum
 }
 
 // MinNow returns the min that the job has. It is less than the reserved one if tasks have
