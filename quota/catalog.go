@@ -123,7 +123,7 @@ type discovery struct {
 func (l *Ledger) SetCatalog(catalog *device.Catalog) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(catalog, nil)
-	return l.unlock(err == nil, nil), err
+	return l.unlock(err == nil), err
 }
 
 // Declare makes cards known that no node has yet; counts don't matter. One without a
@@ -131,7 +131,7 @@ func (l *Ledger) SetCatalog(catalog *device.Catalog) (seq uint64, err error) {
 func (l *Ledger) Declare(cards []device.Card) (seq uint64, err error) {
 	l.lock()
 	err = l.setDiscovery(l.source.catalog, cards)
-	return l.unlock(err == nil, nil), err
+	return l.unlock(err == nil), err
 }
 
 // setDiscovery takes over what is known of cards. A charge keeps its dimension: cards are

@@ -35,10 +35,13 @@ type Amounts struct {
 	Outputs map[corev1.ResourceName]int64 `json:"outputs,omitempty"` // whole units, of those that are not 0; nil: none
 }
 
-// refused counts a refused operation and makes its event. It counts in the queue that was
+// The functions below note an event, which unlock tells. Without a callback nothing is made,
+// so that a ledger without one pays nothing.
+
+// refused counts a refused operation and notes its event. It counts in the queue that was
 // asked, so a queue that isn't there counts with the ledger: names that anybody may write
 // don't fill the memory.
-func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
+func (l *Ledger) refused(queue, job, task string, a *Answer) {
 	refused := &l.refusals
 	if q := l.queues[queue]; q != nil {
 		refused = &q.refusals
@@ -46,41 +49,39 @@ func (l *Ledger) refused(queue, job, task string, a *Answer) []Event {
 	addIn(refused, a.Refusal.Reason, 1)
 	l.counts.refused.Add(1)
 	// Counted above in any case: metrics need no callback.
-	if l.cfg.OnEvent == nil {
-		return nil
+	if l.cfg.OnEvent != nil {
+		l.events = append(l.events, Event{Seq: l.seq, Kind: EventRefused, Queue: queue, Job: job, Task: task, Refusal: a.Refusal})
 	}
-	return []Event{{Seq: l.seq, Kind: EventRefused, Queue: queue, Job: job, Task: task, Refusal: a.Refusal}}
 }
 
-// taskEvent makes the event of a task's charges. It comes before these are taken away, and
-// after they are made. Without a callback nothing is made, so that a ledger without one
-// pays nothing.
-func (l *Ledger) taskEvent(kind EventKind, seq uint64, t *task) []Event {
+// taskEvent notes what a task is charged. It comes before its charges are taken away, and
+// after they are made.
+func (l *Ledger) taskEvent(kind EventKind, t *task) {
 	if l.cfg.OnEvent == nil {
-		return nil
+		return
 	}
-	e := Event{Seq: seq, Kind: kind, Queue: queueName(t.Job.Queue), Job: t.job, Task: t.id}
+	e := Event{Seq: l.seq + 1, Kind: kind, Queue: queueName(t.Job.Queue), Job: t.job, Task: t.id}
 	e.CPU, e.Memory = t.Plain[dimCPU].Amount, t.Plain[dimMemory].Amount
 	// By the card that is charged, whichever item listed it.
 	for i := range t.Charges {
 		l.addTo(&e.Amounts, t.Charges[i].Card, t.Charges[i].Amount)
 	}
-	return []Event{e}
+	l.events = append(l.events, e)
 }
 
-// jobEvent makes the event of a job's holds.
-func (l *Ledger) jobEvent(kind EventKind, seq uint64, j *job) []Event {
+// jobEvent notes what a job holds.
+func (l *Ledger) jobEvent(kind EventKind, j *job) {
 	if l.cfg.OnEvent == nil {
-		return nil
+		return
 	}
-	e := Event{Seq: seq, Kind: kind, Queue: queueName(j.Queue), Job: j.id}
+	e := Event{Seq: l.seq + 1, Kind: kind, Queue: queueName(j.Queue), Job: j.id}
 	e.CPU, e.Memory = j.Min[dimCPU], j.Min[dimMemory]
 	for _, it := range j.Items {
 		for at, dim := range it.Alts.Cards {
 			l.addTo(&e.Amounts, dim, it.HeldAt(at))
 		}
 	}
-	return []Event{e}
+	l.events = append(l.events, e)
 }
 
 // addTo adds an amount of a dimension. A 0 makes no entry, so that equal amounts have equal

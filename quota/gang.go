@@ -16,20 +16,19 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 		l.serves(t.owner)
 	}
 	l.lock()
-	g := gang{l: l, tasks: tasks, seq: l.seq + 1}
+	g := gang{l: l, tasks: tasks}
 	a, err := g.commit()
-	var events []Event
 	switch {
 	case err != nil || a.Repeat:
 	case a.OK:
 		for _, t := range g.made {
-			events = append(events, l.taskEvent(EventCommitted, a.Seq, t)...)
+			l.taskEvent(EventCommitted, t)
 		}
 	default:
 		t := tasks[g.failed]
-		events = l.refused(t.queue, t.job, t.id, &a)
+		l.refused(t.queue, t.job, t.id, &a)
 	}
-	l.unlock(a.changed(), events)
+	l.unlock(a.changed())
 	return a, err
 }
 
@@ -41,7 +40,6 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 type gang struct {
 	l       *Ledger
 	tasks   []*TaskRequest
-	seq     uint64
 	journal book.Journal
 	made    []*task // that were charged, not repeats
 	failed  int
@@ -90,7 +88,7 @@ func (g *gang) commit() (Answer, error) {
 	g.l.begin(&all)
 	all.Repeat = len(g.made) == 0
 	if !all.Repeat {
-		all.Seq = g.seq
+		all.Seq++
 	}
 	// In the given order: groups are committed in another one.
 	for _, r := range g.tasks {
@@ -165,7 +163,7 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 		if l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
-		is := l.commit(s, t, only, t.node, g.seq, &g.journal)
+		is := l.commit(s, t, only, t.node, &g.journal)
 		switch is.kind {
 		case charged:
 			g.made = append(g.made, is.task)

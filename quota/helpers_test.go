@@ -153,7 +153,7 @@ func (l *Ledger) setBuilt(queues []builtQueue, m *vectormap.ResourceVectorMap) (
 	if err = f.err(); err == nil {
 		orphans, err = l.setQueues(queues, cmp.Or(m, l.m))
 	}
-	return orphans, l.unlock(err == nil, nil), err
+	return orphans, l.unlock(err == nil), err
 }
 
 // buildQueue builds one queue by the dimensions of a map.

@@ -77,8 +77,8 @@ func (l *Ledger) Resize(job *JobRequest) (Answer, error) { return l.reserveOne(j
 func (l *Ledger) reserveOne(job *JobRequest, resize bool) (Answer, error) {
 	l.serves(job.owner)
 	l.lock()
-	a, e, err := l.reserve(job, resize, l.seq+1)
-	l.unlock(a.changed(), e)
+	a, err := l.reserve(job, resize)
+	l.unlock(a.changed())
 	return a, err
 }
 
@@ -91,19 +91,16 @@ func (l *Ledger) ReserveMany(jobs []*JobRequest) ([]Answer, error) {
 	}
 	l.lock()
 	var first error
-	var events []Event
-	// One number for all of them, and one event each.
-	changed, seq := false, l.seq+1
+	changed := false
 	answers := make([]Answer, len(jobs))
 	for i, job := range jobs {
-		a, e, err := l.reserve(job, false, seq)
+		a, err := l.reserve(job, false)
 		if err != nil && first == nil {
 			first = err
 		}
 		answers[i], changed = a, changed || a.changed()
-		events = append(events, e...)
 	}
-	l.unlock(changed, events)
+	l.unlock(changed)
 	return answers, first
 }
 
@@ -118,26 +115,26 @@ func (l *Ledger) begin(a *Answer) {
 	a.Options, a.Charged = a.Options[:0], a.Charged[:0]
 }
 
-// reserve does the work of Reserve and Resize. seq is the number of the change.
+// reserve does the work of Reserve and Resize.
 //
 // A job that has charges already needs room only for what they don't cover. A min that is
 // refused changes nothing, also with Resize: the job keeps what it has.
-func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, events []Event, err error) {
+func (l *Ledger) reserve(r *JobRequest, resize bool) (a Answer, err error) {
 	l.begin(&a)
 	j := l.jobs[r.id]
 	// By name, since the queue of the request may be gone. The job stays where it was
 	// admitted.
 	if j != nil && queueName(j.Queue) != r.queue {
-		return Answer{Seq: l.seq}, nil, elsewhere(r.id, &j.Job, r.queue)
+		return Answer{Seq: l.seq}, elsewhere(r.id, &j.Job, r.queue)
 	}
 	if j != nil && j.Reserved {
 		switch {
 		case j.Has(&r.min):
 			a.Repeat = true
-			return a, nil, nil
+			return a, nil
 		case !resize:
 			// Compared with the min of now: Release has shrunk it with each task that ended.
-			return Answer{Seq: l.seq}, nil, &conflictError{what: "job", id: r.id, mins: &[2]Min{needOf(j.MinNow()), r.Need()}}
+			return Answer{Seq: l.seq}, &conflictError{what: "job", id: r.id, mins: &[2]Min{needOf(j.MinNow()), r.Need()}}
 		}
 	}
 	s := l.scratch()
@@ -146,7 +143,8 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	// What the job has already counts for it: a min that is covered needs no more room.
 	if !book.MayReserve(&s.answer, q, &r.min, j.record().In(q), &s.plan) {
 		l.fillJob(&a, &s.answer, r, q)
-		return a, l.refused(r.queue, r.id, "", &a), nil
+		l.refused(r.queue, r.id, "", &a)
+		return a, nil
 	}
 	kind := EventReserved
 	if j == nil {
@@ -156,11 +154,12 @@ func (l *Ledger) reserve(r *JobRequest, resize bool, seq uint64) (a Answer, even
 	}
 	if !j.Reserved {
 		// Only a new reservation has a new number: Expire goes by when a job was admitted.
-		j.seq = seq
+		j.seq = l.seq + 1
 	}
 	j.Reserve(&s.plan)
-	a.Seq = seq
-	return a, l.jobEvent(kind, seq, j), nil
+	a.Seq++
+	l.jobEvent(kind, j)
+	return a, nil
 }
 
 // Commit charges a task if it is Allocatable, also one whose job isn't reserved: don't
@@ -187,18 +186,17 @@ func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer
 	s := l.scratch()
 	defer l.spare.Put(s)
 	// The node that the caller chose comes before that of the pod.
-	is := l.commit(s, r, cards, cmp.Or(node, r.node), l.seq+1, nil)
+	is := l.commit(s, r, cards, cmp.Or(node, r.node), nil)
 	a, err := l.answerCommit(s, r, is)
 	a.Refusal.noteNode(node, cards)
-	var events []Event
 	switch is.kind {
 	case charged:
 		delete(l.waiting, r.id)
-		events = l.taskEvent(EventCommitted, a.Seq, is.task)
+		l.taskEvent(EventCommitted, is.task)
 	case refused:
-		events = l.refused(r.queue, r.job, r.id, &a)
+		l.refused(r.queue, r.job, r.id, &a)
 	}
-	l.unlock(is.kind == charged, events)
+	l.unlock(is.kind == charged)
 	return a, err
 }
 
@@ -226,7 +224,7 @@ const (
 // commit decides on a task, into s, and charges it, on a node if that is known. undo, if not
 // nil, learns how to take it back in the book. A charged task waits no more: the caller takes
 // it off that list.
-func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, seq uint64, undo *book.Journal) commitOutcome {
+func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, undo *book.Journal) commitOutcome {
 	q, j := l.queueOf(&r.queueAt, r.queue), l.jobOf(r)
 	// What is charged is not decided on again: limits may have been lowered since, and the
 	// caller asks because its first call got no answer.
@@ -253,7 +251,7 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string
 		// The next decision on this handle needs no look-up.
 		r.jobAt.Store(j)
 	}
-	t := newTask(r.id, r.job, j, seq, taskCommitted)
+	t := newTask(r.id, r.job, j, l.seq+1, taskCommitted)
 	t.Charge(&r.use, s.picks, undo)
 	l.tasks[r.id] = t
 	l.put(t, node, false)

@@ -34,14 +34,13 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	}
 	r.sight = s
 	l.lock()
-	r.seq = l.seq + 1
 	r.ids = r.concerned()
 	r.assign()
 	r.run()
 	if r.rep.Changed && l.cfg.OnEvent != nil {
-		r.events = append(r.events, Event{Seq: r.seq, Kind: EventReconciled})
+		l.events = append(l.events, Event{Seq: l.seq + 1, Kind: EventReconciled})
 	}
-	r.rep.Seq = l.unlock(r.rep.Changed, r.events)
+	r.rep.Seq = l.unlock(r.rep.Changed)
 	r.rep.sort()
 	return r.rep, nil
 }
@@ -55,9 +54,7 @@ type reconciler struct {
 	l       *Ledger
 	ids     []string           // of the jobs that may change, sorted
 	touched map[string][]*task // by job, of a partial view: those that it says something of
-	seq     uint64
 	rep     Report
-	events  []Event
 }
 
 // concerned returns the ids of the jobs that the view may change: all, unless it is
@@ -153,12 +150,12 @@ func (r *reconciler) giveBack() {
 		// Before rollbacks, whose cover would else go to a charge that is about to end, and
 		// leave the min with it.
 		for _, t := range ended {
-			r.events = append(r.events, l.taskEvent(EventReleased, r.seq, t)...)
+			l.taskEvent(EventReleased, t)
 			r.did(&r.rep.Released, j.id, t.id)
 			l.end(t)
 		}
 		for _, t := range again {
-			r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
+			l.taskEvent(EventRolledBack, t)
 			r.did(&r.rep.RolledBack, j.id, t.id)
 		}
 		// Together, as by Rollback: none draws on what another gives back.
@@ -241,7 +238,7 @@ func (r *reconciler) charges(q *queue, v *sightJob) {
 			// Its old charge is gone by now, and no new one takes its place: to the host it
 			// waits again.
 			if t != nil {
-				r.events = append(r.events, l.taskEvent(EventRolledBack, r.seq, t)...)
+				l.taskEvent(EventRolledBack, t)
 				r.did(&r.rep.RolledBack, v.ID, vt.req.id)
 			}
 			continue
@@ -288,11 +285,11 @@ func (r *reconciler) charge(q *queue, v *sightTask) {
 		j = l.newJob(v.req.job, &q.Queue)
 	}
 	// Forced, whatever the limits say: it runs.
-	t := newTask(v.req.id, v.req.job, &j.Job, r.seq, taskConfirmed)
+	t := newTask(v.req.id, v.req.job, &j.Job, l.seq+1, taskConfirmed)
 	t.Force(&v.req.use, v.cards)
 	l.tasks[t.id] = t
 	l.put(t, v.req.node, true)
-	r.events = append(r.events, l.taskEvent(EventReconciled, r.seq, t)...)
+	l.taskEvent(EventReconciled, t)
 }
 
 // assign finds the charge that each allocated task of the view has already, and the cards
@@ -346,7 +343,7 @@ func (r *reconciler) giveUp() {
 		case !j.Seen:
 			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: j.id, Seq: j.seq})
 		default:
-			r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
+			l.jobEvent(EventReleased, j)
 			r.did(&r.rep.Released, j.id, "")
 			j.Seen, j.seq = false, 0
 			l.book.Unreserve(&j.Job, l.cfg.AnyMix)
@@ -392,7 +389,7 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 		return
 	// Without a hold and without a charge nothing is left of the job.
 	case !keeps && j.Tasks == 0:
-		r.events = append(r.events, l.jobEvent(EventReleased, r.seq, j)...)
+		l.jobEvent(EventReleased, j)
 		r.did(&r.rep.Released, j.id, "")
 		l.releaseJob(j)
 		return
@@ -426,11 +423,11 @@ func (r *reconciler) agreeMin(v *sightJob, j *job) {
 	}
 	// A new reservation has the number of this change, by which Expire goes.
 	if !reserved {
-		list, j.seq = &r.rep.Imported, r.seq
+		list, j.seq = &r.rep.Imported, l.seq+1
 	}
 	j.Reserve(&p)
 	r.did(list, j.id, "")
-	r.events = append(r.events, l.jobEvent(EventReconciled, r.seq, j)...)
+	l.jobEvent(EventReconciled, j)
 }
 
 // wait makes the pending tasks those of the view. What a partial one leaves goes with

@@ -20,7 +20,6 @@ func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 // ended has been, and its part of the min is needed no more.
 func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool) {
 	l.lock()
-	var events []Event
 	var again []*task
 	known = true
 	// Unknown ids are no error: a host that starts again may give back twice.
@@ -33,7 +32,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 				delete(l.waiting, id)
 				changed = true
 				if l.cfg.OnEvent != nil { // nothing was charged
-					events = append(events, Event{Seq: l.seq + 1, Kind: kind, Queue: w.queue, Job: w.job, Task: id})
+					l.events = append(l.events, Event{Seq: l.seq + 1, Kind: kind, Queue: w.queue, Job: w.job, Task: id})
 				}
 				continue
 			}
@@ -41,7 +40,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 			continue
 		}
 		// While the task is still charged: the event says how much.
-		events = append(events, l.taskEvent(kind, l.seq+1, t)...)
+		l.taskEvent(kind, t)
 		changed = true
 		if kind == EventReleased {
 			l.end(t)
@@ -53,7 +52,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool)
 		delete(l.tasks, id)
 	}
 	l.rollBack(again...)
-	return l.unlock(changed, events), known
+	return l.unlock(changed), known
 }
 
 // end takes an ended task's charges away; what they covered leaves the min.
@@ -87,11 +86,11 @@ func (l *Ledger) ReleaseJob(id string) (seq uint64, known bool) {
 	l.lock()
 	j := l.jobs[id]
 	if j == nil {
-		return l.unlock(false, nil), false
+		return l.unlock(false), false
 	}
-	events := l.jobEvent(EventReleased, l.seq+1, j)
+	l.jobEvent(EventReleased, j)
 	l.releaseJob(j)
-	return l.unlock(true, events), true
+	return l.unlock(true), true
 }
 
 // releaseJob takes a job away with the records of its tasks.
@@ -109,7 +108,6 @@ func (l *Ledger) releaseJob(j *job) {
 // Reconcile has never seen, and returns their ids, sorted.
 func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 	l.lock()
-	var events []Event
 	// By id, so that equal ledgers give equal lists and events.
 	for _, id := range sorted(l.jobs) {
 		j := l.jobs[id]
@@ -119,9 +117,9 @@ func (l *Ledger) Expire(before uint64) (expired []string, seq uint64) {
 			continue
 		}
 		expired = append(expired, id)
-		events = append(events, l.jobEvent(EventExpired, l.seq+1, j)...)
+		l.jobEvent(EventExpired, j)
 		l.book.ReleaseHolds(&j.Job)
 		l.forget(j)
 	}
-	return expired, l.unlock(len(expired) > 0, events)
+	return expired, l.unlock(len(expired) > 0)
 }

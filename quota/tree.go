@@ -66,7 +66,7 @@ func (l *Ledger) SetQueues(queues []Queue) (orphans []string, seq uint64, err er
 		if err = faults.err(); err == nil {
 			orphans, err = l.setQueues(built, wide)
 		}
-		return orphans, l.unlock(err == nil, nil), err
+		return orphans, l.unlock(err == nil), err
 	}
 }
 
