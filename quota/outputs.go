@@ -95,17 +95,6 @@ func (o *outputs) charge(requests corev1.ResourceList, covers func(corev1.Resour
 	return amounts, fault
 }
 
-// items returns the amounts that are not 0 as items of a task. None is charged 0: an item
-// would have to be decided on, and could be refused.
-func (o *outputs) items(amounts []int64) (items []book.UseItem) {
-	for i, amount := range amounts {
-		if amount > 0 {
-			items = append(items, book.UseItem{Alts: o.alts[i], Amount: amount})
-		}
-	}
-	return items
-}
-
 // requestsOf returns what a task requests, of which a charge in outputs is made: what its
 // pod as a whole requests, with the entries of Request, if that isn't nil, in the place of
 // the pod's, and of its cpu and memory in any case. It is one pod. It is what the

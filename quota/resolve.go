@@ -30,7 +30,7 @@ func (l *Ledger) ResolveTask(task Task) (*TaskRequest, field.ErrorList, error) {
 }
 
 func (l *Ledger) resolveTask(task Task) (*TaskRequest, []entryError, error) {
-	r := l.resolver()
+	r := l.resolver(task.Queue)
 	if err := checkTaskIDs(&task); err != nil {
 		return nil, nil, err
 	}
@@ -73,14 +73,14 @@ func (l *Ledger) resolveJob(job Job) (*JobRequest, []entryError, error) {
 	if job.AnyMix != nil {
 		r.min.AnyMix = *job.AnyMix
 	}
-	b := jobBuilder{resolver: l.resolver(), job: &job, req: r}
-	if err := b.build(); err != nil {
+	of := l.resolver(job.Queue)
+	if err := of.job(r, &job); err != nil {
 		return nil, nil, err
 	}
 	l.rlock()
 	defer l.mu.RUnlock()
 	l.queueOf(&r.queueAt, r.queue)
-	return r, b.notes, nil
+	return r, of.notes, nil
 }
 
 // listed returns entries as faults, each at its place.
@@ -137,14 +137,22 @@ type resolver struct {
 	cards []string // by dimension
 	m     *vectormap.ResourceVectorMap
 	outs  *outputs
-	notes []entryError
-	noted map[entryError]bool
+	named *book.Set // the cards that a job may name, since a quota does; nil: all
+
+	notes  []entryError
+	noted  map[entryError]bool
+	listed string // what knownCards returns, once it was asked for
 }
 
-func (l *Ledger) resolver() *resolver {
+// resolver begins a resolution for an object of a queue.
+func (l *Ledger) resolver(queue string) *resolver {
 	l.rlock()
 	defer l.mu.RUnlock()
-	return &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m, outs: l.outs}
+	r := &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m, outs: l.outs, named: noCards}
+	if q := l.queues[queue]; q != nil {
+		r.named = q.named
+	}
+	return r
 }
 
 // noteIn keeps notes on what stands somewhere, and returns them with that place.
@@ -216,7 +224,7 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 			return err
 		}
 	} else if t.invalid == "" {
-		drafts = r.carried(t, p, p.annotation(&r.l.cfg), r.l.cfg.Unnamed)
+		drafts = r.carried(t, p, r.l.cfg.Unnamed)
 		r.parts(t, p)
 	}
 	r.finish(t, task, p, drafts)
@@ -227,38 +235,30 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	// Cards come first: whether there are any decides if cpu and memory count.
 	r.separate(t, drafts)
+	requests, of := task.Request, "request"
+	if requests == nil {
+		requests, of = p.requests, "the pod as a whole"
+	}
 	if !r.outs.none() {
 		t.requests = r.outs.requestsOf(task, p.requests)
 	}
 	if fault := r.outs.badRequest(t.requests); fault != "" {
 		t.requests = nil // no output can be made of it, nor a record kept
-		if task.Request == nil {
-			fault = "the pod as a whole: " + fault
-		} else {
-			fault = "request: " + fault
-		}
-		t.fail("%s", fault)
+		t.fail("%s: %s", of, fault)
 	}
-	requests := task.Request
-	if requests == nil {
-		requests = p.requests
-	}
-	plain, fault := r.plainAmounts(requests)
-	switch {
-	// Of a pod the container with the bad amount is named, if one has it: the sum of the pod
-	// is nowhere to be seen.
-	case fault != "" && task.Request == nil && p.pod != nil:
-		for dim, name := range dimNames {
-			if one := r.faultIn(p.pod, wantPlain(dim), func(of corev1.ResourceName, q *resource.Quantity) bool {
-				_, fault := r.plainAmounts(corev1.ResourceList{of: *q})
-				return string(of) == name && fault != ""
-			}); one != "" {
-				t.fail("%s", one)
-			}
+	plain, dim, fault := r.plainAmounts(requests)
+	if fault != "" && task.Request == nil {
+		// The container with the bad amount is named, if one has it: the sum of the pod is
+		// nowhere to be seen.
+		if one := r.faultIn(p.pod, wantPlain(dim), func(name corev1.ResourceName, q *resource.Quantity) bool {
+			_, bad, fault := r.plainAmounts(corev1.ResourceList{name: *q})
+			return fault != "" && bad == dim
+		}); one != "" {
+			t.fail("%s", one)
 		}
-		t.fail("the pod as a whole: %s", fault)
-	case fault != "":
-		t.fail("request: %s", fault)
+	}
+	if fault != "" {
+		t.fail("%s: %s", of, fault)
 	}
 	switch {
 	case t.invalid != "":
@@ -281,15 +281,18 @@ func (r *resolver) addOutputs(t *TaskRequest) {
 	if fault != "" {
 		t.fail("%s", fault)
 	}
-	for _, it := range r.outs.items(amounts) {
-		t.use.Add(it)
-		t.sources = append(t.sources, source{})
+	for i, amount := range amounts {
+		// None is charged 0: an item would have to be decided on, and could be refused.
+		if amount > 0 {
+			t.use.Add(book.UseItem{Alts: r.outs.alts[i], Amount: amount})
+		}
 	}
 }
 
 // podParts is what counts of a pod. The zero value is that of no pod.
 type podParts struct {
 	pod      *corev1.Pod
+	names    string // what the annotation says of its cards; empty: nothing
 	requests corev1.ResourceList
 	cards    []podCards // by resource
 }
@@ -305,7 +308,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	if pod == nil {
 		return p, ""
 	}
-	p.pod = pod
+	p.pod, p.names = pod, strings.TrimSpace(pod.Annotations[cmp.Or(r.l.cfg.NameKey, NameAnnotation)])
 	carries := func(name corev1.ResourceName) bool { return len(r.found.carried[name]) > 0 }
 	if fault := r.faultIn(pod, "0 or more", func(name corev1.ResourceName, q *resource.Quantity) bool {
 		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name) || !r.outs.none())
@@ -343,17 +346,9 @@ func tooMany(q *resource.Quantity) bool {
 	return bounded.CmpInt64(maxCards) > 0
 }
 
-// annotation returns what the pod says of its cards; empty: nothing.
-func (p *podParts) annotation(cfg *Config) string {
-	if p.pod == nil {
-		return ""
-	}
-	return strings.TrimSpace(p.pod.Annotations[cmp.Or(cfg.NameKey, NameAnnotation)])
-}
-
-// plainAmounts returns the cpu and memory of a list of requests, or what is wrong
-// with them.
-func (r *resolver) plainAmounts(list corev1.ResourceList) (plain book.Plain, invalid string) {
+// plainAmounts returns the cpu and memory of a list of requests, or what is wrong with one
+// of them.
+func (r *resolver) plainAmounts(list corev1.ResourceList) (plain book.Plain, bad int, fault string) {
 	for dim, text := range dimNames {
 		name := corev1.ResourceName(text)
 		q, ok := list[name]
@@ -364,11 +359,11 @@ func (r *resolver) plainAmounts(list corev1.ResourceList) (plain book.Plain, inv
 		// that it knows; here only two count.
 		v, err := r.m.RequestVector(nil, corev1.ResourceList{name: q}, nil)
 		if err != nil {
-			return book.Plain{}, fmt.Sprintf("%s is %s: want %s", text, brief(quantity.Text(q)), wantPlain(dim))
+			return book.Plain{}, dim, fmt.Sprintf("%s is %s: want %s", text, brief(quantity.Text(q)), wantPlain(dim))
 		}
 		plain[dim] = int64(v[dim])
 	}
-	return plain, ""
+	return plain, 0, ""
 }
 
 // wantPlain is what an amount of cpu or memory must be.
@@ -379,35 +374,24 @@ func wantPlain(dim int) string { return "0 to less than 2^53 " + plainUnits[dim]
 // request: a node with it may come.
 func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err error) {
 	byKey := map[string]int{}
+	of := fmt.Sprintf("task %q: cards", brief(t.id))
 	for _, c := range cards {
-		if !exact(c.Milli) {
-			return nil, fmt.Errorf("%w: task %q: cards: item %q: the amount is %d milli-cards: want 0 to less than 2^53", ErrBadAmount, brief(t.id), brief(strings.Join(c.Alternatives, "|")), c.Milli)
-		}
-		if c.Unit != 0 && c.Unit != defaultUnit {
-			return nil, fmt.Errorf("%w: task %q: cards: item %q: the unit is %d milli-cards: want 0 or 1000: all of a task's item is on one card", ErrBadAmount, brief(t.id), brief(strings.Join(c.Alternatives, "|")), c.Unit)
-		}
 		// As a text, so that the rules are those of an annotation.
-		names, notes := parseAlternatives(strings.Join(c.Alternatives, "|"))
-		r.noteIn("cards", notes...)
-		if names == nil {
-			t.fail("%s", notes[0].text())
-			continue
+		text := strings.Join(c.Alternatives, "|")
+		switch {
+		case !exact(c.Milli):
+			return nil, badItem(of, text, "amount", c.Milli, "0 to less than 2^53")
+		case c.Unit != 0 && c.Unit != defaultUnit:
+			return nil, badItem(of, text, "unit", c.Unit, "0 or 1000: all of a task's item is on one card")
 		}
-		d := draft{names: names, milli: c.Milli}
-		for i, name := range names {
-			if _, known := r.found.known[name]; !known {
-				r.note(unknown("cards", name, some(r.found.names)))
-				continue
-			}
-			d.left = append(d.left, i)
-		}
+		d := r.draft(t, cardsField, text, nil, true)
+		d.milli = c.Milli
 		// Lists that come to the same cards are one item: each is decided alone, and two could
 		// both get the last card.
 		key := d.key()
 		at, again := byKey[key]
 		switch {
-		case len(d.left) == 0:
-			t.fail("%s", noneKnown("cards", names, some(r.found.names)))
+		case len(d.left) == 0: // the request is invalid
 		case !again:
 			byKey[key] = len(drafts)
 			drafts = append(drafts, d)
@@ -418,11 +402,17 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 	return drafts, nil
 }
 
+// badItem is what is wrong with an item that a caller lists.
+func badItem(of, key, what string, amount int64, want string) error {
+	return fmt.Errorf("%w: %s: item %q: the %s is %d milli-cards: want %s", ErrBadAmount, of, brief(key), what, amount, want)
+}
+
 // carried makes items of a pod and of its annotation.
-func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unnamed UnnamedPolicy) (drafts []draft) {
+func (r *resolver) carried(t *TaskRequest, p podParts, unnamed UnnamedPolicy) (drafts []draft) {
 	var resource corev1.ResourceName
-	if annotation != "" {
-		d := r.named(t, annotation, p.cards)
+	key := cmp.Or(r.l.cfg.NameKey, NameAnnotation)
+	if p.names != "" {
+		d := r.draft(t, key, p.names, p.cards, false)
 		// What the annotation has spoken of needs no item of its own.
 		resource = d.resource
 		drafts = append(drafts, d)
@@ -434,7 +424,7 @@ func (r *resolver) carried(t *TaskRequest, p podParts, annotation string, unname
 		}
 		// The annotation says nothing of this resource, yet the pod gets its cards.
 		d := r.anyOf(a)
-		switch key := cmp.Or(r.l.cfg.NameKey, NameAnnotation); {
+		switch {
 		case len(d.left) == 0:
 			t.fail("the pod requests %d of %s, whose cards have names that %s can't have: %s", a.count, a.resource, key, some(r.found.carried[a.resource]))
 		case unnamed == UnnamedRefuse:
@@ -468,12 +458,12 @@ func (r *resolver) parts(t *TaskRequest, p podParts) {
 	}
 }
 
-// named makes an item of the annotation's cards.
-func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d draft) {
-	key := cmp.Or(r.l.cfg.NameKey, NameAnnotation)
+// draft makes an item of a list of cards, which stands somewhere. The resource that carries
+// them is among those of the pod, with the amount, unless claims give the cards.
+func (r *resolver) draft(t *TaskRequest, where, text string, amounts []podCards, claims bool) (d draft) {
 	// What a tenant writes is no error: a fault makes the request invalid.
 	names, notes := parseAlternatives(text)
-	notes = r.noteIn(key, notes...)
+	notes = r.noteIn(where, notes...)
 	if names == nil {
 		t.fail("%s", notes[0].text())
 		return d
@@ -485,12 +475,12 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		a, ok := choose(resources, amounts, d.resource)
 		switch {
 		case !known:
-			dropped = append(dropped, unknown(key, name, some(r.found.names)))
-		case !ok:
-			dropped = append(dropped, entryError{Name: name, Code: codeNoResourceForCard, Field: key, Value: joined(resources)})
+			dropped = append(dropped, unknown(where, name, some(r.found.names)))
+		case !ok && !claims:
+			dropped = append(dropped, entryError{Name: name, Code: codeNoResourceForCard, Field: where, Value: joined(resources)})
 		// A pod gets every resource that it asks for, so alternatives must be of one.
 		case d.left != nil && a.resource != d.resource:
-			dropped = append(dropped, entryError{Name: name, Code: codeDifferentResource, Field: key, Value: string(a.resource)})
+			dropped = append(dropped, entryError{Name: name, Code: codeDifferentResource, Field: where, Value: string(a.resource)})
 		default:
 			// The first card that counts decides on the resource, and so on the amount.
 			d.resource, d.milli = a.resource, 1000*a.count
@@ -504,7 +494,7 @@ func (r *resolver) named(t *TaskRequest, text string, amounts []podCards) (d dra
 		if at := slices.IndexFunc(dropped, func(e entryError) bool { return e.Code != codeUnknownCard }); at >= 0 {
 			t.fail("%s", dropped[at].text())
 		}
-		t.fail("%s", noneKnown(key, names, some(r.found.names)))
+		t.fail("%s", noneKnown(where, names, some(r.found.names)))
 	}
 	return d
 }

@@ -12,171 +12,163 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// jobBuilder works out the min of a job.
+// job works out the min of a job.
 //
 // Tasks win over the annotation, and a Min of the caller over both. Tasks are looked at in
 // any case: one that can't be resolved makes the request invalid, whichever counts.
-type jobBuilder struct {
-	*resolver
-	job *Job
-	req *JobRequest
-
-	hasCards bool
-	items    []book.MinItem // gated tasks left out
-	free     book.Plain     // of live tasks without cards
-	gated    book.Plain
-	live     bool    // there are tasks that haven't ended
-	made     []int64 // in outputs, by index; gated tasks left out
-	listed   string  // what knownCards returns, once it was asked for
-}
-
-// build fills in the request.
-func (b *jobBuilder) build() error {
+func (r *resolver) job(req *JobRequest, job *Job) error {
 	// Tasks come first: whether one has cards decides if the annotation counts.
-	if err := b.tasks(); err != nil {
+	live, asked, gated, err := r.tasks(req, job)
+	if err != nil {
 		return err
 	}
-	if b.job.Min != nil {
-		if err := b.given(b.job.Min); err != nil {
+	var plain book.Plain
+	if job.Min != nil {
+		if plain, err = r.given(req, job.Min); err != nil {
 			return err
 		}
+		gated = book.Plain{} // what is given is meant without them
 	} else {
-		b.annotation()
-		b.minResources()
+		r.annotation(req, job)
+		plain = r.minResources(req, job)
+	}
+	cards := req.cards()
+	for dim := range plain {
+		// MinResources are of all tasks together; those with cards are left out as far as it is
+		// known what the others ask for. With minResources of 10 cores for a job whose tasks
+		// without cards ask for 2, 2 are left. Without tasks nothing is known, and nothing left.
+		if r.l.cfg.UnlimitedCPUMemory && cards > 0 {
+			plain[dim] = min(plain[dim], asked[dim])
+		}
+		// Gated tasks count in minResources, and will ask again when their gates go.
+		plain[dim] = max(plain[dim]-gated[dim], 0)
 	}
 	// Users write these lists, and each decision goes through all of them.
-	if len(b.items) > maxJobItems {
-		b.req.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
+	if cards > maxJobItems {
+		req.fail("the job asks for more than %d different lists of cards: want at most %d", maxJobItems, maxJobItems)
 	}
-	// Behind the limit of items, which is on what users list: outputs are as many as Config
-	// has.
-	if err := b.outputs(); err != nil {
-		return err
+	// While there are no tasks to make outputs of.
+	if !live && job.Min == nil {
+		r.minOutputs(req, job.MinResources)
 	}
-	if b.req.min.Invalid = b.req.invalid != ""; b.req.min.Invalid {
+	if req.min.Invalid = req.invalid != ""; req.min.Invalid {
 		// A request that is refused has no amounts that somebody could add up.
-		b.req.min.Plain = book.Plain{}
+		req.min.Items = nil
 		return nil
 	}
+	req.min.Plain = plain
 	// The order decides which item gets a card that two list: it must not hang on the order
 	// of tasks.
-	slices.SortFunc(b.items, compareItems)
-	for _, it := range b.items {
-		if it.Amount > 0 {
-			b.req.min.Items = append(b.req.min.Items, it)
-		}
-	}
+	slices.SortFunc(req.min.Items, compareItems)
+	req.min.Items = slices.DeleteFunc(req.min.Items, func(it book.MinItem) bool { return it.Amount == 0 })
 	return nil
 }
 
-// tasks adds up the live tasks.
-func (b *jobBuilder) tasks() error {
-	for i := range b.job.Tasks {
-		task := &b.job.Tasks[i]
+// cards returns how many items there are on cards; the others are outputs.
+func (req *JobRequest) cards() (n int) {
+	for _, it := range req.min.Items {
+		if !isOutput(it.Alts) {
+			n++
+		}
+	}
+	return n
+}
+
+// tasks adds up the live tasks: whether there are any, the cpu and memory that they ask for,
+// and that of gated ones. Of a task with cards UnlimitedCPUMemory counts neither.
+func (r *resolver) tasks(req *JobRequest, job *Job) (live bool, asked, gated book.Plain, err error) {
+	for i := range job.Tasks {
+		task := &job.Tasks[i]
 		// It needs nothing any more.
 		if task.ended() {
 			continue
 		}
-		b.live = true
+		live = true
 		t := TaskRequest{id: task.ID}
-		if err := b.task(&t, task); err != nil {
-			return err
+		if err := r.task(&t, task); err != nil {
+			return false, asked, gated, err
 		}
-		if t.invalid != "" {
+		if r.addOutputs(&t); t.invalid != "" {
 			// The others are looked at all the same: an error must not depend on the order
 			// of tasks.
-			b.req.fail("task %q: %s", brief(task.ID), t.invalid)
+			req.fail("task %q: %s", brief(task.ID), t.invalid)
 			continue
 		}
-		of := fmt.Sprintf("task %q", brief(task.ID))
-		switch {
-		case b.outs.none():
-		case !task.gated():
-			b.addPod(t.requests, of)
-		default: // it must be chargeable all the same: its gate will go
-			if _, fault := b.outs.charge(t.requests, b.covers); fault != "" {
-				b.req.fail("%s: %s", of, fault)
-			}
-		}
 		for _, it := range t.use.Items {
-			b.hasCards = true
-			milli := it.Amount
+			amount := it.Amount
 			if task.gated() {
 				// Its item stays, with nothing to hold: the gate will go, and the task counts
 				// against it then.
-				milli = 0
+				amount = 0
 			}
-			if b.job.Min == nil && !b.add(it.Alts, milli, it.Amount) {
-				b.tooLarge("cards of "+brief(keyOf(it.Alts)), "milli-cards")
+			if job.Min == nil { // which replaces the sum, so its size doesn't matter
+				r.sum(req, it.Alts, amount, it.Amount)
 			}
 		}
-		// All that UnlimitedCPUMemory leaves of the min, see plainMin.
-		if len(t.use.Items) == 0 {
-			b.sum(&b.free, &t.use.Plain)
-		}
-		if task.gated() {
-			b.sum(&b.gated, &t.use.Plain)
+		for dim, amount := range t.use.Plain {
+			asked[dim] = book.AddSaturated(asked[dim], amount)
+			if task.gated() {
+				gated[dim] = book.AddSaturated(gated[dim], amount)
+			}
 		}
 	}
-	return nil
+	return live, asked, gated, nil
 }
 
-// add adds to the item of a key and, with AnyMix, unit. It reports whether the sum is small
+// add adds to the item of a list and, with AnyMix, unit. It reports whether the sum is small
 // enough. With AnyMix a task of two cards needs both on one: it is in no item with tasks of
 // one card.
-func (b *jobBuilder) add(alts *book.Alternatives, milli, unit int64) bool {
+func (r *resolver) add(req *JobRequest, alts *book.Alternatives, amount, unit int64) bool {
 	// Units matter only where an item may be on several cards.
-	if !b.req.min.AnyMix || !alts.Multi() {
+	if !req.min.AnyMix || !alts.Multi() {
 		unit = defaultUnit
 	}
-	for i := range b.items {
-		if it := &b.items[i]; it.Alts == alts && it.Unit == unit {
-			return addExact(&it.Amount, milli)
+	for i := range req.min.Items {
+		if it := &req.min.Items[i]; it.Alts == alts && it.Unit == unit {
+			return addExact(&it.Amount, amount)
 		}
 	}
 	// One more than may be is enough to refuse the job. Each one more would slow down the
-	// search above, and a hostile job has thousands.
-	if len(b.items) <= maxJobItems {
-		b.items = append(b.items, book.MinItem{Alts: alts, Amount: milli, Unit: unit})
+	// search above, and a hostile job has thousands. Outputs are as many as Config has.
+	if len(req.min.Items) <= maxJobItems+len(r.outs.names) {
+		req.min.Items = append(req.min.Items, book.MinItem{Alts: alts, Amount: amount, Unit: unit})
 	}
 	return true
 }
 
-// sum adds amounts of objects, whose sums may make the request invalid.
-func (b *jobBuilder) sum(to, plain *book.Plain) {
-	for dim, amount := range plain {
-		if !addExact(&to[dim], amount) {
-			b.tooLarge(dimNames[dim]+" of the tasks", plainUnits[dim])
-		}
+// sum is add for amounts of objects. One that is too large makes the request invalid. It is
+// no error: each of them may be good.
+func (r *resolver) sum(req *JobRequest, alts *book.Alternatives, amount, unit int64) {
+	if r.add(req, alts, amount, unit) {
+		return
 	}
-}
-
-// tooLarge makes the request invalid. No error: the amounts are of objects, each of which
-// may be good.
-func (b *jobBuilder) tooLarge(what, unit string) {
-	b.req.fail("the sum of the job's %s is 2^53 %s or more: want less", what, unit)
+	what, units := "cards of "+brief(keyOf(alts)), "milli-cards"
+	if isOutput(alts) {
+		what, units = keyOf(alts), unitOfOutput(corev1.ResourceName(keyOf(alts))).plural()
+	}
+	req.fail("the sum of the job's %s is 2^53 %s or more: want less", what, units)
 }
 
 // annotation reads the job's annotation, unless its tasks have cards.
-func (b *jobBuilder) annotation() {
+func (r *resolver) annotation(req *JobRequest, job *Job) {
 	// Pods know better than the annotation, which was written before them.
-	if b.hasCards {
+	if req.cards() > 0 {
 		return
 	}
-	cfg, key := &b.l.cfg, cmp.Or(b.l.cfg.RequestKey, RequestAnnotation)
+	cfg, key := &r.l.cfg, cmp.Or(r.l.cfg.RequestKey, RequestAnnotation)
 	// A bad entry makes the whole request invalid: without it the job would ask for less
 	// than it uses.
-	counts, notes := parseRequest(b.job.Annotations[key], cfg.FailToZero)
-	for _, n := range b.noteIn(key, notes...) {
+	counts, notes := parseRequest(job.Annotations[key], cfg.FailToZero)
+	for _, n := range r.noteIn(key, notes...) {
 		if !n.isNote() && !cfg.FailToZero {
-			b.req.fail("%s", n.text())
+			req.fail("%s", n.text())
 		}
 	}
 	for _, c := range counts {
 		if !exact(c.Milli) { // of a parser that takes everything
 			fault := outOfRange(key, brief(strings.Join(c.Alternatives, "|")), c.Milli)
-			b.note(fault)
-			b.req.fail("%s", fault.text())
+			r.note(fault)
+			req.fail("%s", fault.text())
 			continue
 		}
 		names := c.Alternatives
@@ -185,34 +177,30 @@ func (b *jobBuilder) annotation() {
 			names = strings.Split(c.Alternatives[0], "|")
 		}
 		// A 0 of unknown cards is refused, too: the name is wrong, whatever the count.
-		if alts := b.known(key, names); alts == nil {
-			b.req.fail("%s", noneKnown(key, names, b.knownCards()))
-		} else if c.Milli > 0 {
-			b.hasCards = true
-			if !b.add(alts, c.Milli, defaultUnit) {
-				b.tooLarge("cards of "+brief(keyOf(alts)), "milli-cards")
-			}
+		if alts := r.known(req, key, names); alts != nil && c.Milli > 0 {
+			r.sum(req, alts, c.Milli, defaultUnit)
 		}
 	}
 }
 
-// known returns the alternatives that are known, or that a quota names; nil if
-// there are none. where is the place of the names.
-func (b *jobBuilder) known(where string, names []string) *book.Alternatives {
+// known returns the alternatives that are known, or that a quota names; nil if there are
+// none, which makes the request invalid. It is no error: a node with the card may come. where
+// is the place of the names.
+func (r *resolver) known(req *JobRequest, where string, names []string) *book.Alternatives {
 	var cards []int32
 	var seen book.Set
 	for _, name := range names {
-		dim, ok := b.dims[name]
+		dim, ok := r.dims[name]
 		if ok {
 			// A pool that scales from zero has no node with the card yet. Its quota says that
 			// there will be one.
-			if _, ok = b.found.known[name]; !ok {
-				ok = b.l.inQuota(b.req.queue, int(dim))
+			if _, ok = r.found.known[name]; !ok {
+				ok = r.inQuota(dim)
 			}
 		}
 		switch {
 		case !ok:
-			b.note(unknown(where, name, b.knownCards()))
+			r.note(unknown(where, name, r.knownCards()))
 		// The plugin's parser takes a name as often as it is written.
 		case !seen.Has(dim):
 			seen.Add(dim)
@@ -220,183 +208,119 @@ func (b *jobBuilder) known(where string, names []string) *book.Alternatives {
 		}
 	}
 	if len(cards) == 0 {
+		req.fail("%s", noneKnown(where, names, r.knownCards()))
 		return nil
 	}
-	return b.l.interned.get(b.cards, cards)
+	return r.l.interned.get(r.cards, cards)
 }
 
-// inQuota reports whether the quota of a queue, or of one above it, mentions a
-// dimension.
-func (l *Ledger) inQuota(name string, dim int) bool {
-	l.rlock()
-	defer l.mu.RUnlock()
-	q := l.queues[name]
-	return q != nil && (q.named == nil || q.named.Has(int32(dim)))
-}
+// inQuota reports whether the quota of the job's queue, or of one above it, names a card.
+func (r *resolver) inQuota(dim int32) bool { return r.named == nil || r.named.Has(dim) }
 
-// knownCards lists for messages the cards that are known, and those that the quota of the
-// job's queue, or of one above it, has. It goes through all cards, so it is made once, and
-// only for a message.
-func (b *jobBuilder) knownCards() string {
-	if b.listed == "" {
-		names := slices.Clone(b.found.names)
-		for dim, name := range b.cards {
-			if name != "" && b.l.inQuota(b.req.queue, dim) {
+// knownCards lists for messages the cards that are known, and those that a quota names. It
+// goes through all cards, so it is made once, and only for a message.
+func (r *resolver) knownCards() string {
+	if r.listed == "" {
+		names := slices.Clone(r.found.names)
+		for dim, name := range r.cards {
+			if name != "" && r.inQuota(int32(dim)) {
 				names = append(names, name)
 			}
 		}
 		slices.Sort(names)
-		b.listed = some(slices.Compact(names))
+		r.listed = some(slices.Compact(names))
 	}
-	return b.listed
+	return r.listed
 }
 
-// minResources reads cpu and memory, without those of gated tasks.
-func (b *jobBuilder) minResources() {
-	plain, invalid := b.plainAmounts(b.job.MinResources)
-	if invalid != "" {
-		b.req.fail("minResources: %s", invalid)
+// minResources reads the cpu and memory of MinResources.
+func (r *resolver) minResources(req *JobRequest, job *Job) book.Plain {
+	plain, _, fault := r.plainAmounts(job.MinResources)
+	if fault != "" {
+		req.fail("minResources: %s", fault)
 	}
-	// Gated tasks count in minResources, and will ask again when their gates go.
-	b.plainMin(plain)
-	for dim, gated := range b.gated {
-		b.req.min.Plain[dim] = max(b.req.min.Plain[dim]-gated, 0)
-	}
-	if b.hasCards {
-		return
+	if req.cards() > 0 {
+		return plain
 	}
 	// Nobody knows which cards these are, and so none is held for them.
-	for _, name := range slices.Sorted(maps.Keys(b.job.MinResources)) {
-		if q := b.job.MinResources[name]; q.Sign() > 0 && len(b.found.carried[name]) > 0 {
-			b.note(entryError{Name: string(name), Code: codeUnnamedCards, Field: "minResources", Value: quantity.Text(q)})
+	for _, name := range slices.Sorted(maps.Keys(job.MinResources)) {
+		if q := job.MinResources[name]; q.Sign() > 0 && len(r.found.carried[name]) > 0 {
+			r.note(entryError{Name: string(name), Code: codeUnnamedCards, Field: "minResources", Value: quantity.Text(q)})
 		}
 	}
+	return plain
 }
 
-// outputs adds to the min of a job what it needs in outputs: the sums over its tasks or, while
-// there are none, the charge of MinResources. A min that the caller gives replaces both.
-func (b *jobBuilder) outputs() error {
-	if b.outs.none() {
-		return nil
+// minOutputs adds what MinResources are charged in outputs.
+func (r *resolver) minOutputs(req *JobRequest, list corev1.ResourceList) {
+	fault := r.outs.badRequest(list)
+	var amounts []int64
+	if fault == "" {
+		amounts, fault = r.outs.charge(list, r.covers)
 	}
-	if !b.live && len(b.job.MinResources) > 0 && b.job.Min == nil {
-		if fault := b.outs.badRequest(b.job.MinResources); fault != "" {
-			b.req.fail("minResources: %s", fault)
-		} else {
-			b.addPod(b.job.MinResources, "minResources")
-		}
-	}
-	if given := b.job.Min; given != nil {
-		b.made = make([]int64, len(b.outs.names)) // instead of what pods make
-		for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
-			i, known := b.outs.index(name)
-			switch amount := given.Outputs[name]; {
-			case !known && slices.Contains(dimNames[:], string(name)):
-				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want it in CPU or Memory", ErrBadAmount, name, brief(b.req.id))
-			case !known:
-				return fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want one of Config.Outputs", ErrBadAmount, brief(string(name)), brief(b.req.id))
-			case !exact(amount):
-				return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53", ErrBadAmount, brief(b.req.id), name, amount)
-			default:
-				b.made[i] = amount
-			}
-		}
-	}
-	for _, it := range b.outs.items(b.made) {
-		b.items = append(b.items, book.MinItem{Alts: it.Alts, Amount: it.Amount, Unit: defaultUnit})
-	}
-	return nil
-}
-
-// addPod adds what a pod is charged in outputs to the min.
-func (b *jobBuilder) addPod(requests corev1.ResourceList, of string) {
-	amounts, fault := b.outs.charge(requests, b.covers)
 	if fault != "" {
-		b.req.fail("%s: %s", of, fault)
-		return
+		req.fail("minResources: %s", fault)
 	}
 	for i, amount := range amounts {
-		if b.made == nil {
-			b.made = make([]int64, len(amounts))
-		}
-		// A min that is given replaces the sum, so its size doesn't matter.
-		if !addExact(&b.made[i], amount) && b.job.Min == nil {
-			b.tooLarge(string(b.outs.names[i]), unitOfOutput(b.outs.names[i]).plural())
-		}
+		r.add(req, r.outs.alts[i], amount, defaultUnit)
 	}
 }
 
-// plainMin sets cpu and memory, where a job with cards may have to do without. With
-// minResources of 10 cores for a job whose tasks without cards ask for 2, 2 are left.
-// Without tasks nothing is known, and nothing left.
-func (b *jobBuilder) plainMin(plain book.Plain) {
-	if b.l.cfg.UnlimitedCPUMemory && b.hasCards {
-		// MinResources are of all tasks together; those with cards are left out as far as it
-		// is known what the others ask for.
-		plain = book.Plain{min(plain[dimCPU], b.free[dimCPU]), min(plain[dimMemory], b.free[dimMemory])}
-	}
-	b.req.min.Plain = plain
-}
-
-// given takes the min of the caller.
-func (b *jobBuilder) given(given *Min) error {
-	// A min that is given says which cards the job has. What its tasks ask for does not count.
-	b.hasCards = false
+// given takes the min of the caller. A bad amount is an error, since the caller has made it
+// up.
+func (r *resolver) given(req *JobRequest, given *Min) (plain book.Plain, err error) {
 	for _, it := range given.Items {
-		if err := b.givenItem(it); err != nil {
-			return err
+		if err := r.givenItem(req, it); err != nil {
+			return plain, err
 		}
 	}
-	plain := book.Plain{given.CPU, given.Memory}
-	for dim, amount := range plain {
-		if !exact(amount) {
-			return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53 %s", ErrBadAmount, brief(b.req.id), dimNames[dim], amount, plainUnits[dim])
+	check := func(name string, amount int64, unit amountUnit) error {
+		if exact(amount) {
+			return nil
 		}
+		return fmt.Errorf("%w: job %q: min of %s is %d: want 0 to less than 2^53%s", ErrBadAmount, brief(req.id), name, amount, unit.whole)
 	}
-	// After the items, which say whether there are cards.
-	b.plainMin(plain)
-	return nil
+	if err := cmp.Or(check("cpu", given.CPU, unitCores), check("memory", given.Memory, unitBytes)); err != nil {
+		return plain, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
+		i, known := r.outs.index(name)
+		if !known {
+			want := "one of Config.Outputs"
+			if slices.Contains(dimNames[:], string(name)) {
+				want = "it in CPU or Memory"
+			}
+			return plain, fmt.Errorf("%w: %q, in the Outputs of the min of job %q: want %s", ErrBadAmount, brief(string(name)), brief(req.id), want)
+		}
+		if err := check(string(name), given.Outputs[name], unitOfOutput(name)); err != nil {
+			return plain, err
+		}
+		r.add(req, r.outs.alts[i], given.Outputs[name], defaultUnit)
+	}
+	return book.Plain{given.CPU, given.Memory}, nil
 }
 
-// givenItem takes an item of the caller's min. A bad amount is an error, since the caller
-// has made it up; an unknown card isn't, since it may come.
-func (b *jobBuilder) givenItem(it Item) error {
-	key := brief(strings.Join(it.Alternatives, "|"))
-	unit := it.Unit
-	if unit == 0 {
-		unit = defaultUnit
-	}
-	const where = "min"
+// givenItem takes an item of the caller's min.
+func (r *resolver) givenItem(req *JobRequest, it Item) error {
 	// As a text, so that the rules are those of an annotation.
-	names, notes := parseAlternatives(strings.Join(it.Alternatives, "|"))
-	notes = b.noteIn(where, notes...)
+	key, unit := strings.Join(it.Alternatives, "|"), cmp.Or(it.Unit, defaultUnit)
+	of := fmt.Sprintf("job %q", brief(req.id))
+	names, notes := parseAlternatives(key)
+	notes = r.noteIn("min", notes...)
 	if names == nil {
-		notes[0].Field = fmt.Sprintf("job %q: %s", brief(b.req.id), where)
+		notes[0].Field = of + ": min"
 		return notes[0]
-	}
-	bad := func(what string, amount int64, want string) error {
-		return fmt.Errorf("%w: job %q: item %q: the %s is %d milli-cards: want %s", ErrBadAmount, brief(b.req.id), key, what, amount, want)
 	}
 	switch {
 	case !exact(it.Milli):
-		return bad("amount", it.Milli, "0 to less than 2^53")
+		return badItem(of, key, "amount", it.Milli, "0 to less than 2^53")
 	case unit < 0:
-		return bad("unit", unit, "more than 0, or 0 for 1000")
-	case (unit != defaultUnit || b.req.min.AnyMix && len(names) > 1) && it.Milli%unit != 0:
-		return bad("amount", it.Milli, fmt.Sprintf("a multiple of the unit, %d", unit))
+		return badItem(of, key, "unit", unit, "more than 0, or 0 for 1000")
+	case (unit != defaultUnit || req.min.AnyMix && len(names) > 1) && it.Milli%unit != 0:
+		return badItem(of, key, "amount", it.Milli, fmt.Sprintf("a multiple of the unit, %d", unit))
 	}
-	alts := b.known(where, names)
-	if alts == nil {
-		// No error: a node with the card may come, and then the same min is a good one.
-		b.req.fail("%s", noneKnown(where, names, b.knownCards()))
-		return nil
-	}
-	if it.Milli == 0 {
-		return nil
-	}
-	b.hasCards = true
-	if !b.add(alts, it.Milli, unit) {
-		return overflow("job", b.req.id, unitCards, it.Milli, key, 53)
+	if alts := r.known(req, "min", names); alts != nil && it.Milli > 0 && !r.add(req, alts, it.Milli, unit) {
+		return overflow("job", req.id, unitCards, it.Milli, key, 53)
 	}
 	return nil
 }

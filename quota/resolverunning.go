@@ -14,7 +14,7 @@ import (
 // A pod that can't be resolved runs all the same. What can be known of it is charged: what
 // it requests of cpu and memory, and the cards of its node that its resources carry.
 func (l *Ledger) resolveRunning(task *Task) (*sightTask, []entryError, error) {
-	r := l.resolver()
+	r := l.resolver(task.Queue)
 	t := &TaskRequest{id: task.ID, job: task.Job, queue: task.Queue, node: task.node()}
 	if err := r.task(t, task); err != nil {
 		return nil, nil, err
@@ -24,7 +24,8 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []entryError, error) {
 		// As if the pod said nothing of its cards: it has some all the same.
 		var p podParts
 		p, t.invalid = r.pod(task.Pod)
-		r.finish(t, task, p, r.carried(t, p, "", ""))
+		p.names = ""
+		r.finish(t, task, p, r.carried(t, p, ""))
 	}
 	cards := make([]int32, len(t.use.Items))
 	on := r.found.on(task.node()).cards

@@ -270,7 +270,7 @@ func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []entryEr
 	if task.ended() {
 		return t, nil, nil
 	}
-	r := l.resolver()
+	r := l.resolver(task.Queue)
 	if err = r.task(t.req, task); err == nil {
 		r.addOutputs(t.req)
 	}
