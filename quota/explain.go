@@ -1,6 +1,10 @@
 package quota
 
-import "github.com/resvec/resvec/quota/internal/book"
+import (
+	"fmt"
+
+	"github.com/resvec/resvec/quota/internal/book"
+)
 
 // The details of refusals.
 const (
@@ -256,15 +260,18 @@ func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
 	switch is.kind {
 	case otherTask:
 		t := is.task
-		was := content{job: t.job, queue: queueName(t.Job.Queue)}
+		was := &TaskRequest{job: t.job, queue: queueName(t.Job.Queue)}
 		was.use.Plain = book.Plain{t.Plain[dimCPU].Amount, t.Plain[dimMemory].Amount}
 		for _, c := range t.Charges {
 			// The record keeps charges, not the request: both are written as items.
 			was.use.Add(book.UseItem{Alts: c.Alts, Amount: c.Amount})
 		}
-		return &conflictError{what: "task", id: r.id, contents: &[2]content{was, {r.job, r.queue, r.use, r.invalid}}}
+		return &conflictError{ErrConflict, "task", r.id, func() string { return "charged is " + was.words() + ", requested " + r.words() }}
 	case onOtherCards:
-		return &conflictError{what: "task", id: r.id, cards: l.chargedCards(is.task)}
+		cards := l.chargedCards(is.task)
+		return &conflictError{ErrConflict, "task", r.id, func() string {
+			return fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(cards))
+		}}
 	case inOtherQueue:
 		return elsewhere(r.job, is.job, r.queue)
 	}

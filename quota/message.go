@@ -371,65 +371,39 @@ func some(names []string) string {
 	return text
 }
 
-// An error is the facts of a decision. Its words are made when somebody reads them.
-
-// conflictError is an [ErrConflict] about a task or a job. Of the details one is there. A
-// host may meet thousands of conflicts that nobody reads, so it keeps what the text would
-// be made of.
+// conflictError is an [ErrConflict] about a task or a job. A host may meet thousands that
+// nobody reads: the detail is made when somebody does, of facts that don't change.
 type conflictError struct {
+	is       error
 	what, id string
-	queue    *[2]string  // the job's queue, and another one that was asked for
-	mins     *[2]Min     // a job has the first reserved, and the second was asked for
-	cards    []string    // a task is charged on these, and not on those of a commit
-	contents *[2]content // a task is charged the first, and the second was asked for
-	detail   string
+	detail   func() string
 }
 
-// content is what a task is charged, or what is asked for it.
-type content struct {
-	job, queue string
-	use        book.Use
-	invalid    string
-}
-
-func (e *conflictError) Unwrap() error {
-	if e.mins != nil {
-		return ErrReserved
-	}
-	return ErrConflict
-}
+func (e *conflictError) Unwrap() error { return e.is }
 
 func (e *conflictError) Error() string {
-	detail := e.detail
-	switch {
-	case e.queue != nil:
-		detail = fmt.Sprintf("it is in queue %q, not in %q", brief(e.queue[0]), brief(e.queue[1]))
-	case e.mins != nil:
-		detail = "reserved is " + e.mins[0].words() + ", requested " + e.mins[1].words() + ": Resize changes it"
-	case e.contents != nil:
-		detail = "charged is " + e.contents[0].words() + ", requested " + e.contents[1].words()
-	case detail == "":
-		detail = fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(e.cards))
-	}
-	return fmt.Sprintf("%v: %s %q: %s", e.Unwrap(), e.what, brief(e.id), detail)
+	return fmt.Sprintf("%v: %s %q: %s", e.is, e.what, brief(e.id), e.detail())
 }
 
-// words says what a task has or wants. Of an invalid request why it is: it has no amounts.
-func (c *content) words() string {
-	if c.invalid != "" {
-		return c.invalid
-	}
-	return fmt.Sprintf("%s of job %q in queue %q", (&TaskRequest{use: c.use}).Need().words(), brief(c.job), brief(c.queue))
-}
-
-// conflict makes an error of a fact that needs no numbers.
+// conflict makes an error of a fact that is a text already.
 func conflict(what, id, detail string) error {
-	return &conflictError{what: what, id: id, detail: detail}
+	return &conflictError{ErrConflict, what, id, func() string { return detail }}
 }
 
 // elsewhere says that a job is in another queue.
 func elsewhere(id string, j *book.Job, queue string) error {
-	return &conflictError{what: "job", id: id, queue: &[2]string{queueName(j.Queue), queue}}
+	is := queueName(j.Queue)
+	return &conflictError{ErrConflict, "job", id, func() string {
+		return fmt.Sprintf("it is in queue %q, not in %q", brief(is), brief(queue))
+	}}
+}
+
+// words says what a task has or wants. Of an invalid request why it is: it has no amounts.
+func (t *TaskRequest) words() string {
+	if t.invalid != "" {
+		return t.invalid
+	}
+	return fmt.Sprintf("%s of job %q in queue %q", (&TaskRequest{use: t.use}).Need().words(), brief(t.job), brief(t.queue))
 }
 
 // overflow says that a sum is too large: it may not reach a power of 2. Where a pod is too

@@ -134,7 +134,10 @@ func (l *Ledger) reserve(r *JobRequest, resize bool) (a Answer, err error) {
 			return a, nil
 		case !resize:
 			// Compared with the min of now: Release has shrunk it with each task that ended.
-			return Answer{Seq: l.seq}, &conflictError{what: "job", id: r.id, mins: &[2]Min{needOf(j.MinNow()), r.Need()}}
+			is, want := needOf(j.MinNow()), r.Need()
+			return Answer{Seq: l.seq}, &conflictError{ErrReserved, "job", r.id, func() string {
+				return "reserved is " + is.words() + ", requested " + want.words() + ": Resize changes it"
+			}}
 		}
 	}
 	s := l.scratch()
