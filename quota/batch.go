@@ -1,9 +1,6 @@
 package quota
 
-import (
-	"github.com/resvec/resvec/quota/internal/book"
-	"github.com/resvec/resvec/vector"
-)
+import "github.com/resvec/resvec/vector"
 
 // EnqueueableBatch is Enqueueable for many jobs, each alone, on one state: bit i of dst,
 // which is resized, is the answer to jobs[i].
@@ -11,11 +8,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	for _, r := range jobs {
 		l.serves(r.owner)
 	}
-	return l.batch(dst, len(jobs), func(s *scratch, i int) {
-		r := jobs[i]
-		q := l.queueOf(&r.queueAt, r.queue)
-		book.MayReserve(&s.answer, q, &r.min, l.jobs[r.id].record().In(q), &s.plan)
-	})
+	return l.batch(dst, len(jobs), func(s *scratch, i int) { l.mayReserve(s, jobs[i]) })
 }
 
 // AllocatableBatch is EnqueueableBatch for Allocatable.

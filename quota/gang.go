@@ -106,26 +106,22 @@ func (g *gang) commit() (Answer, error) {
 func (g *gang) groups() (groups [][]int) {
 	type key struct{ job, keys string }
 	of := map[key]int{}
+	var multi [][]int
 	for i, t := range g.tasks {
-		if t.multiKeys() == "" {
+		id := key{t.job, t.multiKeys()}
+		at, again := of[id]
+		switch {
+		case id.keys == "":
 			groups = append(groups, []int{i})
-		}
-	}
-	for i, t := range g.tasks {
-		keys := t.multiKeys()
-		if keys == "" {
-			continue
-		}
-		id := key{t.job, keys}
 		// With AnyMix no card binds the tasks of a job, so each is decided on alone.
-		if k, ok := of[id]; ok && !g.l.anyMix(t) {
-			groups[k] = append(groups[k], i)
-			continue
+		case again && !g.l.anyMix(t):
+			multi[at] = append(multi[at], i)
+		default:
+			of[id] = len(multi)
+			multi = append(multi, []int{i})
 		}
-		of[id] = len(groups)
-		groups = append(groups, []int{i})
 	}
-	return groups
+	return append(groups, multi...)
 }
 
 // multiKeys returns the keys of the items with alternatives, joined. Tasks of a group have

@@ -263,30 +263,16 @@ func (r *Refusal) unit() (u amountUnit, what string) {
 
 // text writes an amount with as many digits as it takes.
 func (u amountUnit) text(amount Amount) string {
-	if amount == Unlimited {
+	switch {
+	case amount == Unlimited:
 		return "unlimited" + u.suffix
-	}
-	if u == unitBytes {
-		return binaryText(int64(amount))
-	}
-	return u.textOf(float64(amount))
-}
-
-// textOf is text for an amount of a vector.
-func (u amountUnit) textOf(amount float64) string {
-	if math.IsInf(amount, 1) {
-		return "unlimited" + u.suffix
-	}
-	switch u {
-	case amountUnit{}:
-		u = unitPlain
-	case unitBytes:
+	case u == unitBytes:
 		return binaryText(int64(amount))
 	}
 	// As many digits as it takes: an amount that is rounded could look as if it fitted.
-	n := strconv.FormatFloat(amount/u.divisor, 'f', -1, 64)
+	n := strconv.FormatFloat(float64(amount)/u.divisor, 'f', -1, 64)
 	// One card, not 1 cards.
-	if math.Abs(amount) == u.divisor {
+	if math.Abs(float64(amount)) == u.divisor {
 		return n + strings.TrimSuffix(u.suffix, "s")
 	}
 	return n + u.suffix

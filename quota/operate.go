@@ -14,13 +14,20 @@ func (l *Ledger) Enqueueable(dst *Answer, job *JobRequest) bool {
 	defer l.mu.RUnlock()
 	s := l.scratch()
 	defer l.spare.Put(s)
-	q := l.queueOf(&job.queueAt, job.queue)
 	l.counts.questions.Add(1)
-	ok := book.MayReserve(&s.answer, q, &job.min, l.jobs[job.id].record().In(q), &s.plan)
+	q := l.mayReserve(s, job)
 	if dst != nil {
 		l.fillJob(dst, &s.answer, job, q)
 	}
-	return ok
+	return s.answer.OK()
+}
+
+// mayReserve decides on a job. It returns its queue, which may be nil.
+func (l *Ledger) mayReserve(s *scratch, r *JobRequest) *book.Queue {
+	q := l.queueOf(&r.queueAt, r.queue)
+	// What the job has already counts for it: a min that is covered needs no more room.
+	book.MayReserve(&s.answer, q, &r.min, l.jobs[r.id].record().In(q), &s.plan)
+	return q
 }
 
 // Allocatable reports whether a task can be charged now, or once more.
@@ -142,9 +149,8 @@ func (l *Ledger) reserve(r *JobRequest, resize bool) (a Answer, err error) {
 	}
 	s := l.scratch()
 	defer l.spare.Put(s)
-	q := l.queueOf(&r.queueAt, r.queue)
-	// What the job has already counts for it: a min that is covered needs no more room.
-	if !book.MayReserve(&s.answer, q, &r.min, j.record().In(q), &s.plan) {
+	q := l.mayReserve(s, r)
+	if !s.answer.OK() {
 		l.fillJob(&a, &s.answer, r, q)
 		l.refused(r.queue, r.id, "", &a)
 		return a, nil

@@ -18,7 +18,7 @@ import (
 // any case: one that can't be resolved makes the request invalid, whichever counts.
 func (r *resolver) job(req *JobRequest, job *Job) error {
 	// Tasks come first: whether one has cards decides if the annotation counts.
-	live, asked, gated, err := r.tasks(req, job)
+	live, free, gated, err := r.tasks(req, job)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (r *resolver) job(req *JobRequest, job *Job) error {
 		// known what the others ask for. With minResources of 10 cores for a job whose tasks
 		// without cards ask for 2, 2 are left. Without tasks nothing is known, and nothing left.
 		if r.l.cfg.UnlimitedCPUMemory && cards > 0 {
-			plain[dim] = min(plain[dim], asked[dim])
+			plain[dim] = min(plain[dim], free[dim])
 		}
 		// Gated tasks count in minResources, and will ask again when their gates go.
 		plain[dim] = max(plain[dim]-gated[dim], 0)
@@ -65,8 +65,8 @@ func (r *resolver) job(req *JobRequest, job *Job) error {
 }
 
 // cards returns how many items there are on cards; the others are outputs.
-func (req *JobRequest) cards() (n int) {
-	for _, it := range req.min.Items {
+func (r *JobRequest) cards() (n int) {
+	for _, it := range r.min.Items {
 		if !isOutput(it.Alts) {
 			n++
 		}
@@ -74,9 +74,9 @@ func (req *JobRequest) cards() (n int) {
 	return n
 }
 
-// tasks adds up the live tasks: whether there are any, the cpu and memory that they ask for,
-// and that of gated ones. Of a task with cards UnlimitedCPUMemory counts neither.
-func (r *resolver) tasks(req *JobRequest, job *Job) (live bool, asked, gated book.Plain, err error) {
+// tasks adds up the live tasks: whether there are any, the cpu and memory of those without
+// cards, and that of gated ones.
+func (r *resolver) tasks(req *JobRequest, job *Job) (live bool, free, gated book.Plain, err error) {
 	for i := range job.Tasks {
 		task := &job.Tasks[i]
 		// It needs nothing any more.
@@ -86,8 +86,9 @@ func (r *resolver) tasks(req *JobRequest, job *Job) (live bool, asked, gated boo
 		live = true
 		t := TaskRequest{id: task.ID}
 		if err := r.task(&t, task); err != nil {
-			return false, asked, gated, err
+			return false, free, gated, err
 		}
+		hasCards := len(t.use.Items) > 0
 		if r.addOutputs(&t); t.invalid != "" {
 			// The others are looked at all the same: an error must not depend on the order
 			// of tasks.
@@ -106,13 +107,12 @@ func (r *resolver) tasks(req *JobRequest, job *Job) (live bool, asked, gated boo
 			}
 		}
 		for dim, amount := range t.use.Plain {
-			asked[dim] = book.AddSaturated(asked[dim], amount)
-			if task.gated() {
-				gated[dim] = book.AddSaturated(gated[dim], amount)
+			if !hasCards && !addExact(&free[dim], amount) || task.gated() && !addExact(&gated[dim], amount) {
+				req.tooLarge(dimNames[dim]+" of the tasks", plainUnits[dim])
 			}
 		}
 	}
-	return live, asked, gated, nil
+	return live, free, gated, nil
 }
 
 // add adds to the item of a list and, with AnyMix, unit. It reports whether the sum is small
@@ -136,17 +136,21 @@ func (r *resolver) add(req *JobRequest, alts *book.Alternatives, amount, unit in
 	return true
 }
 
-// sum is add for amounts of objects. One that is too large makes the request invalid. It is
-// no error: each of them may be good.
+// tooLarge makes the request invalid. No error: the amounts are of objects, each of which
+// may be good.
+func (r *JobRequest) tooLarge(what, unit string) {
+	r.fail("the sum of the job's %s is 2^53 %s or more: want less", what, unit)
+}
+
+// sum is add for amounts of objects.
 func (r *resolver) sum(req *JobRequest, alts *book.Alternatives, amount, unit int64) {
-	if r.add(req, alts, amount, unit) {
-		return
+	switch {
+	case r.add(req, alts, amount, unit):
+	case isOutput(alts):
+		req.tooLarge(keyOf(alts), unitOfOutput(corev1.ResourceName(keyOf(alts))).plural())
+	default:
+		req.tooLarge("cards of "+brief(keyOf(alts)), "milli-cards")
 	}
-	what, units := "cards of "+brief(keyOf(alts)), "milli-cards"
-	if isOutput(alts) {
-		what, units = keyOf(alts), unitOfOutput(corev1.ResourceName(keyOf(alts))).plural()
-	}
-	req.fail("the sum of the job's %s is 2^53 %s or more: want less", what, units)
 }
 
 // annotation reads the job's annotation, unless its tasks have cards.

@@ -1,14 +1,13 @@
 package quota
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/document"
+	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -72,13 +71,9 @@ type faults struct {
 	is   []error
 }
 
-// add adds a fault. is may be nil. Of faults of several kinds the error is each, by
-// errors.Is.
-func (f *faults) add(fault *field.Error, is error) {
-	f.list = append(f.list, fault)
-	if is != nil && !slices.Contains(f.is, is) {
-		f.is = append(f.is, is)
-	}
+// add adds a fault. Of faults of several kinds the error is each, by errors.Is.
+func (f *faults) add(fault *field.Error, is ...error) {
+	f.list, f.is = append(f.list, fault), append(f.is, is...)
 }
 
 // err returns all faults as one error, nil if there are none.
@@ -95,13 +90,7 @@ type faultsError struct {
 	is []error
 }
 
-// Unwrap returns the list.
-func (e *faultsError) Unwrap() error { return e.error }
-
-// Is reports whether a fault is target.
-func (e *faultsError) Is(target error) bool {
-	return slices.ContainsFunc(e.is, func(is error) bool { return errors.Is(is, target) })
-}
+func (e *faultsError) Unwrap() []error { return slices.Concat([]error{e.error}, e.is) }
 
 // pathOf is the place of a queue in the caller's list, by index: its name may be what is
 // wrong.
@@ -126,7 +115,7 @@ func (f *faults) tree(queues []builtQueue) {
 		case !utf8.ValidString(name):
 			f.add(field.Invalid(path, brief(name), "want UTF-8"), ErrBadName)
 		case twice:
-			f.add(field.Duplicate(path, brief(name)), nil)
+			f.add(field.Duplicate(path, brief(name)))
 		default:
 			parent[name], index[name] = queues[i].Parent, i
 			names = append(names, name)
@@ -141,7 +130,7 @@ func (f *faults) tree(queues []builtQueue) {
 			if _, known := parent[up]; !known {
 				fault := field.NotFound(path, brief(up))
 				fault.Detail = fmt.Sprintf("queue %q: there is no queue %q to be its parent", brief(name), brief(up))
-				f.add(fault, nil)
+				f.add(fault)
 			}
 		}
 		if cycle := cycleFrom(name, parent, walked); len(cycle) > 0 {
@@ -150,7 +139,7 @@ func (f *faults) tree(queues []builtQueue) {
 			slices.Sort(cycle)
 			q := &queues[index[cycle[0]]]
 			f.add(q.invalid(pathOf(index[q.Name]).Child("parent"), brief(q.Parent),
-				"queues are parents of each other in a cycle: %s", some(cycle)), nil)
+				"queues are parents of each other in a cycle: %s", some(cycle)))
 		}
 	}
 }
@@ -183,36 +172,28 @@ type validator struct {
 
 // warn warns of an amount of a dimension. detail says how it compares with another, limit;
 // below 0: with none.
-func (v *validator) warn(q *builtQueue, list string, dim int, amount float64, detail string, limit float64, code string) {
+func (v *validator) warn(q *builtQueue, list string, dim int, amount int64, detail string, limit int64, code string) {
 	unit := unitOf(v.m, dim)
 	if limit >= 0 {
-		detail += ", " + unit.textOf(limit)
+		detail += ", " + unit.text(Amount(limit))
 	}
 	path := pathOf(v.at[q.Name]).Child(list).Key(brief(oneLine(resourceOf(v.m, dim))))
-	v.warnings = append(v.warnings, q.invalid(path, unit.textOf(amount), "%s", detail).WithOrigin(code))
-}
-
-// element returns an element, infinite ones as they are. What a short vector doesn't have counts as 0.
-func element(v []float64, dim int) float64 {
-	if dim < len(v) {
-		return v[dim]
-	}
-	return 0
+	v.warnings = append(v.warnings, q.invalid(path, unit.text(Amount(amount)), "%s", detail).WithOrigin(code))
 }
 
 // queue warns of one queue against itself, its parent and its children.
 func (v *validator) queue(q *builtQueue) {
 	for dim := range v.m.Len() {
-		capability, mentioned := element(q.Capability, dim), q.mentions(dim)
-		if guarantee := element(q.Guarantee, dim); mentioned && guarantee > capability {
+		capability, mentioned := amountAt(q.Capability, dim), q.mentions(dim)
+		if guarantee := amountAt(q.Guarantee, dim); mentioned && guarantee > capability {
 			v.warn(q, "guarantee", dim, guarantee, "above its capability", capability, "guarantee-above-capability")
 		}
-		if deserved := element(q.Deserved, dim); mentioned && deserved > capability {
+		if deserved := amountAt(q.Deserved, dim); mentioned && deserved > capability {
 			v.warn(q, "deserved", dim, deserved, "above its capability", capability, "deserved-above-capability")
 		}
 		if parent := v.of[q.Parent]; parent != nil && mentioned {
 			// A parent that says nothing of the dimension limits nobody.
-			if limit := element(parent.Capability, dim); parent.mentions(dim) && capability > limit {
+			if limit := amountAt(parent.Capability, dim); parent.mentions(dim) && capability > limit {
 				v.warn(q, "capability", dim, capability, "above its parent's capability", limit, "capability-above-parent")
 			}
 		}
@@ -227,11 +208,11 @@ func (v *validator) queue(q *builtQueue) {
 // the root of a plain tree of Volcano is, says nothing of them unless guarantees are
 // enforced.
 func (v *validator) sums(q *builtQueue, dim int, list, children string, of func(*builtQueue) vector.ResourceVector) {
-	sum := 0.0
+	var sum int64
 	for _, child := range v.children[q.Name] {
-		sum += element(of(child), dim)
+		sum = book.AddSaturated(sum, amountAt(of(child), dim))
 	}
-	own := element(of(q), dim)
+	own := amountAt(of(q), dim)
 	if sum > own && (v.enforced || q.hasQuota()) {
 		v.warn(q, list, dim, own, children, sum, list+"-below-children")
 	}
@@ -246,18 +227,16 @@ func (q *builtQueue) hasQuota() bool {
 // cluster warns of what the catalog says otherwise. To sell more cards than there are is
 // legal: queues seldom use all of theirs at once.
 func (v *validator) cluster(catalog *device.Catalog) {
-	cards, totals := map[string]float64{}, catalog.Totals()
-	for _, card := range totals.Cards {
-		cards[card.Name] = float64(card.Milli)
+	cards := map[string]int64{}
+	for _, card := range catalog.Totals().Cards {
+		cards[card.Name] = card.Milli
 	}
 	for _, name := range sorted(v.of) {
 		q := v.of[name]
 		for dim := range v.m.Len() {
 			card, isCard := cardOf(v.m, dim, v.m.Name(dim))
-			if _, found := cards[card]; isCard && !found {
-				if q.mentions(dim) {
-					v.warn(q, "capability", dim, element(q.Capability, dim), "no node has that card", -1, "card-without-node")
-				}
+			if _, found := cards[card]; isCard && !found && q.mentions(dim) {
+				v.warn(q, "capability", dim, amountAt(q.Capability, dim), "no node has that card", -1, "card-without-node")
 			}
 		}
 		// Who writes a limit of nvidia.com/gpu into the capability believes that cards are
@@ -271,26 +250,24 @@ func (v *validator) cluster(catalog *device.Catalog) {
 	}
 	for dim := range v.m.Len() {
 		if card, isCard := cardOf(v.m, dim, v.m.Name(dim)); isCard {
-			sum := 0.0
-			for _, q := range v.children[""] {
-				sum += v.claim(q, dim)
-			}
-			if sum > cards[card] && !math.IsInf(sum, 1) && cards[card] > 0 {
-				v.warnings = append(v.warnings, field.Invalid(field.NewPath("queues"), unitCards.textOf(sum),
-					fmt.Sprintf("the quotas of %s are above what the cluster has, %s", oneLine(brief(card)), unitCards.textOf(cards[card]))).WithOrigin("quotas-above-cluster"))
+			sum := v.claims("", dim)
+			if sum > cards[card] && sum != Unlimited && cards[card] > 0 {
+				v.warnings = append(v.warnings, field.Invalid(field.NewPath("queues"), unitCards.text(Amount(sum)),
+					fmt.Sprintf("the quotas of %s are above what the cluster has, %s", oneLine(brief(card)), unitCards.text(Amount(cards[card])))).WithOrigin("quotas-above-cluster"))
 			}
 		}
 	}
 }
 
-// claim returns how much of a card a queue may use: what it mentions, or what its
-// children may. Cycles are below no queue at the top, where it starts.
-func (v *validator) claim(q *builtQueue, dim int) (sum float64) {
-	if q.mentions(dim) {
-		return element(q.Capability, dim)
-	}
-	for _, child := range v.children[q.Name] {
-		sum += v.claim(child, dim)
+// claims returns how much of a card the children of a queue may use: what each mentions, or
+// what its own children may. Cycles are below no queue at the top, where it starts.
+func (v *validator) claims(queue string, dim int) (sum int64) {
+	for _, child := range v.children[queue] {
+		claim := amountAt(child.Capability, dim)
+		if !child.mentions(dim) {
+			claim = v.claims(child.Name, dim)
+		}
+		sum = book.AddSaturated(sum, claim)
 	}
 	return sum
 }
