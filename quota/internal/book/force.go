@@ -97,8 +97,8 @@ func (b *Book) Unreserve(j *Job, anyMix bool) {
 func (p *Plan) FillAll(a *Answer, q *Queue) bool {
 	a.clear()
 	for dim, held := range p.next.Held {
-		dim, amount := int32(dim), p.next.Min[dim]
-		if r := q.countRoom(dim, amount-held+p.of(dim).vacated); a.OK() && held > 0 && amount > r.Room {
+		amount, r := p.next.Min[dim], Option{Dim: int32(dim), Room: Unlimited}
+		if r.count(q, amount, amount-held+p.of(r.Dim).vacated, 0); a.OK() && held > 0 && r.Why == TooLarge {
 			a.lacks(lacksPlain[dim], amount, r)
 		}
 	}
@@ -111,9 +111,8 @@ func (p *Plan) FillAll(a *Answer, q *Queue) bool {
 			it.Spread[0] += left
 		}
 		for at, card := range it.Alts.Cards {
-			held := it.HeldAt(at)
-			if r := q.countRoom(card, p.of(card).vacated); a.OK() && held > 0 && held > r.Room {
-				r.Item = i
+			held, r := it.HeldAt(at), Option{Item: i, Dim: card, Room: Unlimited}
+			if r.count(q, held, p.of(card).vacated, 0); a.OK() && held > 0 && r.Why == TooLarge {
 				r.Room += it.Min - held // what the whole item may have
 				a.lacks(LacksCards, it.Min, r)
 			}

@@ -20,12 +20,7 @@ import "slices"
 // End takes an ended task's charges away; what they covered leaves the min. gone reports
 // whether the job's record went with it.
 func (b *Book) End(t *Task) (gone bool) {
-	b.discharge(t, func(dim int32, d *Coverage) (held, others int64) {
-		if m := t.Job.minOf(dim, d); m != nil {
-			*m -= d.Covered
-		}
-		return 0, 0
-	})
+	b.discharge(t, false)
 	return t.Job.Gone
 }
 
@@ -40,27 +35,29 @@ func (b *Book) RollBack(tasks ...*Task) {
 		t.leaving = true // and gets nothing from the others
 	}
 	for _, t := range tasks {
-		j := t.Job
-		b.discharge(t, func(dim int32, d *Coverage) (held, others int64) {
-			others = j.coverLater(t, place{d.Item, dim}, d.Covered)
-			switch held = d.Covered - others; {
-			case d.Item != nil:
-				d.Item.Hold(d.Item.Alts.Index(dim), held)
-			case held > 0:
-				j.Held[dim] += held
-			}
-			return held, others
-		})
+		b.discharge(t, true)
 	}
 }
 
-// discharge takes a task and its charges away. uncover says what is held in the place of a
-// charge, and what it covered that covers others now. That is one step: what is over stays
-// marked.
-func (b *Book) discharge(t *Task, uncover func(dim int32, d *Coverage) (held, others int64)) {
+// discharge takes a task and its charges away. again says that what they covered is needed
+// again. What is held in the place of a charge comes in one step: what is over stays marked.
+func (b *Book) discharge(t *Task, again bool) {
 	j := t.Job
 	t.each(func(dim int32, d *Coverage) {
-		held, others := uncover(dim, d)
+		var held, others int64 // of what it covered: what is held now, and what covers others
+		switch m := j.minOf(dim, d); {
+		case m == nil: // it covered nothing
+		case !again:
+			*m -= d.Covered
+		default:
+			others = j.coverLater(t, place{d.Item, dim}, d.Covered)
+			held = d.Covered - others
+			if d.Item != nil {
+				d.Item.Hold(d.Item.Alts.Index(dim), held)
+			} else {
+				j.Held[dim] += held
+			}
+		}
 		if d.Item != nil {
 			d.Item.Charges--
 		}

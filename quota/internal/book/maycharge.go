@@ -135,14 +135,6 @@ func (r *Option) take(amount int64, level *Queue, why Reason) {
 // roomier reports whether there is more room than in best, which may be zero.
 func (r *Option) roomier(best *Option) bool { return best.Level == nil || r.Room > best.Room }
 
-// within returns r or, if an amount isn't within another room that is smaller, that one.
-func (r Option) within(amount int64, other Option) Option {
-	if amount > other.Room && other.Room < r.Room {
-		return other
-	}
-	return r
-}
-
 // MayCharge decides on a task of a job, which may be nil. If cards is not nil, only these
 // count. It appends to picks, for every item, the first alternative with room, and to the
 // options all alternatives. The refusal is of what fails first: cpu, memory, and then the
@@ -264,25 +256,31 @@ func (q *Queue) itemRoom(it *Item, at int, card int32, amount int64) Option {
 	return q.chargeRoom(card, amount, held, moving)
 }
 
-// countRoom returns how much may be charged or held beyond what is there already, whatever
-// the limits are, if held is part of that. Without it one queue could ask for so much, of
-// what nothing limits, that the sums of all are no numbers any more. So
+// count makes r what may be charged or held in a queue beyond what is there already, whatever
+// the limits are, if that is less than r and an amount is more. held is there already, and
+// what is moving comes as a whole. Without it one queue could ask for so much, of what nothing
+// limits, that the sums of all are no numbers any more. So
 //
 //   - the sum of a tree stays below LimitExact: a request for more is refused;
 //   - but a queue may always come to ownExact, whatever the others have. So what one queue
 //     has got never refuses another one what a cluster can have.
-func (q *Queue) countRoom(dim int32, held int64) Option {
+func (r *Option) count(q *Queue, amount, held, moving int64) {
 	root := q.root()
-	there := root.Cells[dim].Full()
-	r := Option{Dim: dim, Why: TooLarge, Room: LimitExact - 1 - there, Level: root, Limit: LimitExact - 1}
-	if own := min(ownExact-1-q.Cells[dim].Full(), MostSum-there); own > r.Room {
-		r.Room, r.Level, r.Limit = own, q, ownExact-1
+	there := root.Cells[r.Dim].Full()
+	room, level, limit := LimitExact-1-there, root, LimitExact-1
+	if own := min(ownExact-1-q.Cells[r.Dim].Full(), MostSum-there); own > room {
+		room, level, limit = own, q, ownExact-1
 	}
 	if held > 0 {
-		r.Room = max(r.Room, 0)
+		room = max(room, 0)
 	}
-	r.Room += held
-	return r
+	room += held
+	if moving > room { // all or nothing
+		room = min(room, 0)
+	}
+	if amount > room && room < r.Room {
+		r.Why, r.Room, r.Level, r.Limit = TooLarge, room, level, limit
+	}
 }
 
 // chargeRoom returns how much may be charged if the job holds some of it already, when an
@@ -326,11 +324,8 @@ func (q *Queue) chargeRoom(dim int32, amount, held, moving int64) Option {
 		}
 		r.take(min(hard, fullFree), level, why)
 	}
-	count := q.countRoom(dim, held)
-	if moving > count.Room {
-		count.Room = min(count.Room, 0)
-	}
-	return r.within(amount, count)
+	r.count(q, amount, held, moving)
+	return r
 }
 
 // match returns the item of the job, which may be nil, that the next item of a task counts

@@ -89,7 +89,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *Item, p *Plan) bool {
 			r.Why = Promised
 		}
 		if more := min(left, whole-min(covered, whole)); more > 0 {
-			r = r.within(covered+more, q.countRoom(card, covered+p.of(card).vacated))
+			r.count(q, covered+more, covered+p.of(card).vacated, 0)
 			if r.Why == TooLarge {
 				whole, tooLarge = wholeUnits(r.Room, covered, it.Unit), true
 			}
@@ -136,7 +136,8 @@ func (q *Queue) minRoom(dim int32, amount, covered int64, p *Plan) Option {
 	if amount > r.Room && amount <= unheld {
 		r.Why = Promised
 	}
-	return r.within(amount, q.countRoom(dim, covered+p.of(dim).vacated))
+	r.count(q, amount, covered+p.of(dim).vacated, 0)
+	return r
 }
 
 // floorRoom returns how much of a dimension an item of a new min may have: what the floor

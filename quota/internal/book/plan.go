@@ -107,7 +107,6 @@ func (p *Plan) redraw(t *Task) {
 		it := p.next.match(c.Alts, c.Amount, &taken)
 		if it == nil && p.next.binds(c.Alts) {
 			it = p.list(MinItem{Alts: c.Alts}, false)
-			it.Implicit = true
 		}
 		// Else it covers nothing: an earlier charge has bound the item to another card.
 		if it != nil && it.Accept(&c) {

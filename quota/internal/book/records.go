@@ -104,7 +104,7 @@ func (j *Job) uses(do func(dim int32, d *Coverage)) {
 	}
 }
 
-// NewItem returns an item without holds.
+// NewItem returns an item without holds. Without a unit it is an implicit one.
 func NewItem(is MinItem, anyMix bool) *Item {
 	it := new(Item)
 	it.set(is, anyMix)
@@ -113,17 +113,14 @@ func NewItem(is MinItem, anyMix bool) *Item {
 
 // set makes an item one without holds, in its memory.
 func (it *Item) set(is MinItem, anyMix bool) {
-	*it = Item{Alts: is.Alts, Min: is.Amount, Unit: is.Unit, Spreads: is.Alts.spreads(anyMix), Spread: it.Spread[:0]}
+	*it = Item{Alts: is.Alts, Min: is.Amount, Unit: is.Unit, Implicit: is.Unit == 0, Spreads: anyMix && is.Alts.Multi(), Spread: it.Spread[:0]}
 	if it.Spreads {
 		it.Spread = append(it.Spread, make([]int64, len(is.Alts.Cards))...)
 	}
 }
 
 // NewImplicit returns an item that binds the tasks of a list.
-func NewImplicit(alts *Alternatives) *Item { return &Item{Alts: alts, Implicit: true} }
-
-// spreads reports whether an item with these alternatives may be on several.
-func (a *Alternatives) spreads(anyMix bool) bool { return anyMix && a.Multi() }
+func NewImplicit(alts *Alternatives) *Item { return NewItem(MinItem{Alts: alts}, false) }
 
 // HeldAt returns what is held on an alternative; nothing on -1.
 func (it *Item) HeldAt(at int) int64 {
