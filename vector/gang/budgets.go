@@ -123,9 +123,8 @@ func (a *account) add(x float64) {
 
 // columnBudget is what counts for one column.
 type columnBudget struct {
-	kept      bool
-	unlimited bool     // some row is
-	surplus   exactSum // of what rows had at Reset and what counts of the owners, less what is needed
+	kept    bool
+	surplus exactSum // of what rows had at Reset and what counts of the owners, less what is needed
 
 	measured bool    // the rest is
 	volume   float64 // sum of the magnitudes at Reset
@@ -274,9 +273,8 @@ func (b *budget) rollback(mark budgetMark) {
 func (p *Proof) budgetHolds(j int) bool {
 	b := &p.budget
 	s := &b.columns[j]
-	if !s.kept || s.surplus.infinite && !s.unlimited { // or what the owners have left the range since
+	if !s.kept || s.surplus.overflow {
 		s.surplus = p.bounds.surplus(&p.start, p.selected, j)
-		s.unlimited = s.surplus.infinite
 		for owner := range b.owners + 1 {
 			s.surplus.add(b.counts(&b.row(owner)[j]))
 		}

@@ -79,15 +79,13 @@ type Infeasibility struct {
 // bounds are the necessary conditions for a gang. They are scratch that a
 // Packer fills for every call.
 type bounds struct {
-	gang      *gang
-	spread    *spread
-	slack     float64    // factor for requests whose sums may be rounded
-	sums      []float64  // per column: what the members request
-	needed    []float64  // per column: least sum of free amounts; 0 is no condition
-	counts    []counting // conditions that count copies
-	requests  []float64  // gang.cols per condition in counts: the request to count
-	hasLeader bool       // the gang has a leader
-	leading   leading
+	gang     *gang
+	spread   *spread
+	slack    float64    // factor for requests whose sums may be rounded
+	sums     []float64  // per column: what the members request
+	needed   []float64  // per column: least sum of free amounts; 0 is no condition
+	counts   []counting // conditions that count copies
+	requests []float64  // gang.cols per condition in counts: the request to count
 
 	byAmount []int32 // kinds, while sorting
 	least    []float64
@@ -139,9 +137,6 @@ func (b *bounds) take(g *gang, s *spread) {
 			need = g.dominators(k)
 		}
 		b.append(need, g.first[k], -1, g.requestOfKind(k))
-	}
-	if b.hasLeader = g.hasLeader(); b.hasLeader {
-		b.leading.take(g)
 	}
 	if g.identical() { // thresholds would count the same request again
 		return
@@ -269,7 +264,7 @@ func (b *bounds) loosen() {
 // what is simplest to explain to what is not.
 func (b *bounds) conditions() int {
 	n := len(b.needed) + len(b.counts)
-	if b.hasLeader {
+	if b.gang.hasLeader() {
 		n++
 	}
 	return n
@@ -312,10 +307,11 @@ func (b *bounds) fails(c int, free *vector.Matrix, selected []uint64) (why Infea
 			return kernel.Max(free.Column(j), selected)
 		}), true
 	}
-	if why, fails = b.leading.shortOf(b.leaderCount(free, selected, false)); fails || !b.spread.on {
+	l := &b.gang.leading
+	if why, fails = l.shortOf(b.leaderCount(free, selected, false)); fails || !b.spread.on {
 		return why, fails
 	}
-	why, fails = b.leading.shortOf(b.leaderCount(free, selected, true))
+	why, fails = l.shortOf(b.leaderCount(free, selected, true))
 	return why.apart(), fails
 }
 
@@ -325,7 +321,7 @@ func (b *bounds) fails(c int, free *vector.Matrix, selected []uint64) (why Infea
 // place, so the best row need not be the one with the best gain. It stops at a row where that
 // leaves enough: more is never asked for.
 func (b *bounds) leaderCount(free *vector.Matrix, selected []uint64, apart bool) (places int64, gain float64) {
-	l, s := &b.leading, b.spread
+	l, s := &b.gang.leading, b.spread
 	if apart {
 		places = s.count(free, selected, l.counter.request, l.workers, false)
 	} else {

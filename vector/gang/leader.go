@@ -61,17 +61,3 @@ func (l *leading) on(free *vector.Matrix, r int) (places int64, gain float64) {
 
 // fits reports whether row r holds the leader.
 func (l *leading) fits(free *vector.Matrix, r int) bool { return fitsRow(free, r, l.request) }
-
-// placesIn returns how many workers the rows of set d hold, at most all of them a row.
-func (l *leading) placesIn(free *vector.Matrix, sets *rowSets, d int) int64 {
-	if sets.whole() { // all rows in one pass of the kernel; a set has few, which lie apart
-		return copiesUpTo(free, sets.selected, l.counter.request, l.workers, math.MaxInt64)
-	}
-	var sum int64
-	for _, r := range sets.rowsOf(d) {
-		if sets.eligible(int(r)) {
-			sum += l.counter.on(free, int(r))
-		}
-	}
-	return sum
-}

@@ -21,6 +21,7 @@ type gang struct {
 	order   []int32       // members in the order of placing
 	sizes   []float64     // per member
 	sized   bool          // sizes say something
+	leading leading       // of a gang that has a leader
 
 	keys   []float64 // per member, while sorting
 	sorted []int32   // members or kinds, while sorting
@@ -49,7 +50,9 @@ func (g *gang) take(requests *vector.Matrix) {
 			g.amounts[i*g.cols+j] = x
 		}
 	}
-	g.findKinds()
+	if g.findKinds(); g.hasLeader() {
+		g.leading.take(g)
+	}
 }
 
 // findKinds numbers the kinds in the order of their first members. Most questions are asked

@@ -82,7 +82,6 @@ const (
 type Packer struct {
 	options  Options
 	gang     gang
-	leading  leading
 	sets     rowSets
 	spread   spread
 	bounds   bounds
@@ -242,9 +241,6 @@ func (p *Packer) prepare(free, requests *vector.Matrix, rows *vector.Mask, domai
 	}
 	p.take(free, requests, rows, domains)
 	p.gang.arrange(p.options.Total, p.options.ByDominantShare)
-	if p.gang.hasLeader() {
-		p.leading.take(&p.gang)
-	}
 }
 
 // place is Place in row set d, for the gang taken and the rows surveyed. Restarts are for
@@ -387,52 +383,50 @@ func (p *Packer) placeLeader(dst []int32, free *vector.Matrix, d int) bool {
 	if !p.gang.hasLeader() {
 		return true
 	}
-	l := &p.leading
-	places := p.placesIn(free, d)
+	l, s := &p.gang.leading, &p.spread
+	var places int64
+	if s.on {
+		s.sums = resized(s.sums, s.sets)
+		places = s.placesIn(s.sums, free, &p.sets, d, &l.counter, false)
+	} else {
+		places = p.sets.copies(free, d, &l.counter)
+	}
 	if places < l.workers { // a leader only takes room
 		return false
 	}
 	leaves := func(r int) bool {
 		_, gain := l.on(free, r)
-		if p.spread.on {
-			set := p.spread.set(r)
-			gain = p.spread.gain(set, p.spread.sums[set], gain)
+		if s.on {
+			gain = s.gain(s.set(r), s.sums[s.set(r)], gain)
 		}
 		return float64(places)+gain >= float64(l.workers)
 	}
 	k := p.gang.kind[l.leader]
-	for tries := 0; ; tries++ {
-		cursor := position(p.options.BestFit)
-		r := p.choose(k)
-		if r < 0 {
-			return false
-		}
-		if leaves(r) {
-			p.ahead = r
-			dst[l.leader] = int32(r)
-			p.put(p.slot(r, free, l.counter.request), r, l.request)
-			return true
-		}
-		reposition(p.options.BestFit, cursor)
-		p.masks[k].Clear(r) // and not asked again
-		if tries == patience && p.options.bestFit() {
-			for r := range p.masks[k].All() { // choosing one after the other would go over all rows each time
-				if !leaves(r) {
-					p.masks[k].Clear(r)
-				}
+	cursor := position(p.options.BestFit)
+	r := p.choose(k)
+	// Mostly the first row does. To choose one after the other would be a pass over all rows each.
+	if r >= 0 && !leaves(r) {
+		for r := range p.masks[k].All() {
+			if !leaves(r) {
+				p.masks[k].Clear(r)
 			}
 		}
+		reposition(p.options.BestFit, cursor)
+		r = p.choose(k)
 	}
+	if r < 0 {
+		return false
+	}
+	p.ahead = r
+	dst[l.leader] = int32(r)
+	p.put(p.slot(r, free, l.counter.request), r, l.request)
+	return true
 }
-
-// patience is how many of the best rows are tried for a leader before all are. Mostly the
-// first one does.
-const patience = 8
 
 // placeAll sets dst to a row for each member, and stops when one has none.
 func (p *Packer) placeAll(order, dst []int32, free *vector.Matrix) bool {
 	for _, i := range order {
-		if p.ahead >= 0 && i == p.leading.leader {
+		if p.ahead >= 0 && i == p.gang.leading.leader {
 			continue
 		}
 		r := p.placeOne(i, free)
@@ -570,7 +564,7 @@ func (p *Packer) leftOn(slot int) vector.ResourceVector {
 // that is there.
 func (p *Packer) copiesOn(r int, free *vector.Matrix, request vector.ResourceVector) int64 {
 	if r == p.ahead {
-		return p.leading.counter.withLeader(free, r, p.leading.request)
+		return p.gang.leading.counter.withLeader(free, r, p.gang.leading.request)
 	}
 	p.row = free.Row(p.row, r)
 	return request.CopiesFit(p.row)
@@ -578,42 +572,20 @@ func (p *Packer) copiesOn(r int, free *vector.Matrix, request vector.ResourceVec
 
 // holds checks the finished placement dst from the start, by the definition
 // that Packer gives. What is left is not asked: subtracting fractions one by one rounds
-// another way than their sum.
+// another way than their sum. Where members are counted, that count is the definition.
 func (p *Packer) holds(dst []int32, free *vector.Matrix) bool {
-	if p.gang.members == 0 {
+	if p.gang.counted() {
 		return true
 	}
-	clear(p.copies)
 	clear(p.left) // now the sum of the members on each row
 	for i, r := range dst {
-		slot := int(p.slots[r]) - 1
-		switch {
-		case !p.gang.counted():
-			sum := p.leftOn(slot)
-			for j, x := range p.gang.request(int32(i)) {
-				sum[j] += x
-			}
-		case p.ahead < 0 || int32(i) != p.leading.leader:
-			p.copies[slot]++
-		case !p.leading.fits(free, int(r)):
-			return false
+		sum := p.leftOn(int(p.slots[r]) - 1)
+		for j, x := range p.gang.request(int32(i)) {
+			sum[j] += x
 		}
 	}
 	for slot, r := range p.touched {
-		if !p.rowHolds(int(r), slot, free) {
-			return false
-		}
-	}
-	return true
-}
-
-// rowHolds is holds for one row.
-func (p *Packer) rowHolds(r, slot int, free *vector.Matrix) bool {
-	if p.gang.counted() {
-		return p.copies[slot] <= p.copiesOn(r, free, p.gang.requestOfKind(p.gang.workerKind()))
-	}
-	for j, x := range p.leftOn(slot) {
-		if !(x <= 0 || x <= at(free, r, j)) {
+		if !fitsRow(free, int(r), p.leftOn(slot)) {
 			return false
 		}
 	}

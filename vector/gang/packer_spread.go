@@ -1,10 +1,6 @@
 package gang
 
-import (
-	"math"
-
-	"github.com/resvec/resvec/vector"
-)
+import "math"
 
 // surveySets takes the rows of full sets out of the rows that fit, so that no placement has to
 // ask. Sets fill up only where a member is put.
@@ -31,26 +27,6 @@ func (p *Packer) putInSet(set int) {
 			p.masks[k].Clear(r)
 		}
 	})
-}
-
-// placesIn returns how many workers set d holds. With a Spread it keeps how many its sets do.
-func (p *Packer) placesIn(free *vector.Matrix, d int) (places int64) {
-	l, s := &p.leading, &p.spread
-	if !s.on {
-		return l.placesIn(free, &p.sets, d)
-	}
-	s.sums = resized(s.sums, s.sets)
-	p.sets.each(d, free.Rows(), func(r int) bool { // few of many sets are in a set of Domains
-		s.sums[s.set(r)] = 0
-		return true
-	})
-	p.sets.each(d, free.Rows(), func(r int) bool {
-		set, copies := s.set(r), l.counter.on(free, r)
-		places += s.change(set, s.sums[set], s.sums[set]+copies)
-		s.sums[set] += copies
-		return true
-	})
-	return places
 }
 
 // chooseEven is choose where no set may be skewed: a row of the set with the fewest pods that

@@ -1,8 +1,6 @@
 package gang
 
 import (
-	"slices"
-
 	"github.com/resvec/resvec/vector"
 )
 
@@ -18,8 +16,6 @@ type progress struct {
 	at       []waiting    // per set
 	surplus  []exactSum   // per set, of its column
 	counters []rowCounter // per count, when it was needed
-	memo     []int32      // per row: the copies of a count
-	memoOf   []int32      // per row: which count
 	open     int          // sets in which every condition holds
 	before   []float64    // per set of one row: what the row contributed, see release
 
@@ -28,12 +24,10 @@ type progress struct {
 	onlyRows vector.Matrix
 	row      vector.ResourceVector
 
-	// With a Spread: the parts of its sets within each set. A part is known by its first element
-	// in Domains.Rows, or by the set of the Spread where there is one set of every row.
+	// With a Spread: the copies in each of its sets that were counted last. Only where there is one
+	// set of every row are they kept; those of a set of Domains are counted again.
 	spread *spread
-	parts  []int32 // per element of Domains.Rows: its part
-	inPart []int64 // per part: the copies that the condition counts
-	last   []int32 // per set of the Spread: its last part; scratch
+	inSet  []int64
 }
 
 // waiting is where one set is.
@@ -57,108 +51,20 @@ func (c *progress) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 	for k := range c.counters {
 		c.counters[k].take(b.request(k), b.counts[k].need)
 	}
-	c.memo, c.memoOf = resized(c.memo, free.Rows()), resized(c.memoOf, free.Rows())
-	for r := range c.memoOf {
-		c.memoOf[r] = -1 // counts of different requests share the memo
-	}
 	for d := range c.at {
 		c.at[d] = waiting{condition: int32(b.firstToFollow())}
 	}
 	if c.spread = b.spread; c.spread.on {
-		c.findParts()
+		c.inSet = resized(c.inSet, c.spread.sets)
 	}
 }
 
-// findParts finds the parts: each pair of sets would be too much memory, and most have no
-// row in common.
-func (c *progress) findParts() {
-	if c.sets.whole() {
-		c.inPart = resized(c.inPart, c.spread.sets)
-		return
-	}
-	rows := c.sets.domains.Rows
-	c.parts, c.inPart = resized(c.parts, len(rows)), resized(c.inPart, len(rows))
-	c.last = resized(c.last, c.spread.sets)
-	for set := range c.last {
-		c.last[set] = -1
-	}
-	// The last part of a set of the Spread is of this d only if it begins within d: so that
-	// nothing has to be cleared between two sets.
-	for d := range c.sets.n {
-		first := c.sets.domains.Offsets[d]
-		for k, r := range c.sets.rowsOf(d) {
-			part := &c.last[c.spread.set(int(r))]
-			if *part < first {
-				*part = first + int32(k)
-			}
-			c.parts[int(first)+k] = *part
-		}
-	}
-}
-
-// part returns the part of row r in set d.
-func (c *progress) part(d, r int) int {
-	if c.sets.whole() {
-		return c.spread.set(r)
-	}
-	k, _ := slices.BinarySearch(c.sets.rowsOf(d), int32(r))
-	return int(c.parts[int(c.sets.domains.Offsets[d])+k])
-}
-
-// grewBy adds copies to the part of row r in set d, and returns how many of them have a
-// place: all without a Spread.
-func (c *progress) grewBy(d, r int, copies int64) (places int64) {
-	if !c.spread.on {
-		return copies
-	}
-	part := c.part(d, r)
-	was := c.inPart[part]
-	c.inPart[part] += copies
-	return c.spread.change(c.spread.set(r), was, was+copies)
-}
-
-// placesApart counts the places in set d, where a row has so many copies.
-func (c *progress) placesApart(d int, copies func(r int) int64) (places int64) {
-	if c.sets.whole() {
-		clear(c.inPart)
-	} else {
-		clear(c.inPart[c.sets.domains.Offsets[d]:c.sets.domains.Offsets[d+1]])
-	}
-	c.sets.each(d, c.free.Rows(), func(r int) bool {
-		places += c.grewBy(d, r, copies(r))
-		return true
-	})
-	return places
-}
-
-// placesEven is placesApart without skew. It looks at all sets of the Spread, since the one with
-// the fewest pods need not have a row in set d.
-func (c *progress) placesEven(d int, copies func(r int) int64) (places int64) {
-	s := c.spread
-	s.sums = resized(s.sums, s.sets)
-	clear(s.sums)
-	c.sets.each(d, c.free.Rows(), func(r int) bool {
-		s.sums[s.set(r)] += copies(r)
-		return true
-	})
-	return s.taken(s.sums, true)
-}
-
-// recountEven returns the places of the count with index k in set d without skew, when row r has
-// so many more.
-func (c *progress) recountEven(d, k, r int, more int64) int64 {
-	if c.sets.whole() {
-		c.inPart[c.spread.set(r)] += more
-		return c.spread.taken(c.inPart, true)
-	}
-	return c.placesEven(d, func(r int) int64 { return c.copiesOn(k, r) })
-}
-
-// gain returns how many more workers set d holds with the leader on row r.
-func (c *progress) gain(d, r int) float64 {
-	_, gain := c.bounds.leading.on(c.free, r)
+// gain returns how many more workers the set counted last holds with the leader on row r.
+func (c *progress) gain(r int) float64 {
+	_, gain := c.bounds.gang.leading.on(c.free, r)
 	if c.spread.on {
-		gain = c.spread.gain(c.spread.set(r), c.inPart[c.part(d, r)], gain)
+		set := c.spread.set(r)
+		gain = c.spread.gain(set, c.inSet[set], gain)
 	}
 	return gain
 }
@@ -166,7 +72,7 @@ func (c *progress) gain(d, r int) float64 {
 // firstToFollow returns the condition to start with. Where members are counted, the
 // last condition implies the others: it is the definition of a placement itself.
 func (b *bounds) firstToFollow() int {
-	if b.gang.counted() && b.gang.members > 0 && !(b.hasLeader && b.skewed(0)) {
+	if b.gang.counted() && b.gang.members > 0 && !(b.gang.hasLeader() && b.skewed(0)) {
 		return b.conditions() - 1
 	}
 	return 0
@@ -205,22 +111,22 @@ func (c *progress) mayHold(d int) bool {
 // look reports whether a condition holds in set d. When it does not, what the rows
 // contribute is known from then on.
 func (c *progress) look(d, condition int) bool {
-	w, cols := &c.at[d], c.free.Cols()
-	switch k := condition - cols; {
-	case k < 0:
+	k := condition - c.free.Cols()
+	if k < 0 {
 		return c.bounds.needed[condition] == 0 || !c.sum(c.free, d, condition).negative()
-	case k < len(c.bounds.counts):
-		w.places = c.places(d, k)
-		return w.places >= c.bounds.counts[k].need
 	}
-	// A gain that is known may be from before a victim came back.
-	l := &c.bounds.leading
-	if w.known = false; c.spread.on {
-		w.places = c.placesApart(d, func(r int) int64 { return l.counter.on(c.free, r) })
-	} else {
-		w.places = l.placesIn(c.free, c.sets, d)
+	w := &c.at[d]
+	w.places = c.places(d, k)
+	w.known = false // a gain may be from before a victim came back
+	return c.suffices(d, k)
+}
+
+// suffices reports whether the places of the count with index k are enough in set d.
+func (c *progress) suffices(d, k int) bool {
+	if k < len(c.bounds.counts) {
+		return c.at[d].places >= c.bounds.counts[k].need
 	}
-	return c.leaderFits(d, l)
+	return c.leaderFits(d, &c.bounds.gang.leading)
 }
 
 // sum sums up column j of free in set d, less what is needed.
@@ -230,7 +136,7 @@ func (c *progress) sum(free *vector.Matrix, d, j int) *exactSum {
 		*s = c.bounds.surplus(free, c.sets.selected, j)
 		return s
 	}
-	s.n, s.infinite = 0, false
+	s.reset()
 	s.add(-c.bounds.needed[j])
 	for _, r := range c.sets.rowsOf(d) {
 		if c.sets.eligible(int(r)) {
@@ -240,49 +146,28 @@ func (c *progress) sum(free *vector.Matrix, d, j int) *exactSum {
 	return s
 }
 
-// places counts the copies of the count with index k in set d.
-func (c *progress) places(d, k int) int64 {
-	if c.sets.whole() {
-		// Mostly there are enough, and counting stops early. What each row has is needed
-		// only where there are not.
-		need := c.bounds.counts[k].need
-		if places := c.bounds.places(c.free, c.sets.selected, k); places >= need {
-			return places
-		}
-		for r := range c.memoOf {
-			c.memoOf[r] = int32(k)
-		}
-		places := copiesInto(c.memo, c.free, c.sets.selected, c.bounds.request(k), need)
-		if c.spread.on {
-			places = c.spread.sum(c.inPart, c.memo, c.bounds.skewed(k))
-		}
-		return places
+// counter returns the counter of the count with index k; the one of the workers comes last.
+func (c *progress) counter(k int) *rowCounter {
+	if k < len(c.bounds.counts) {
+		return &c.counters[k]
 	}
-	count := func(r int) int64 { // the memo may be from before the row grew
-		c.memo[r], c.memoOf[r] = int32(c.counters[k].on(c.free, r)), int32(k)
-		return int64(c.memo[r])
-	}
-	if c.bounds.skewed(k) {
-		return c.placesEven(d, count)
-	}
-	if c.spread.on {
-		return c.placesApart(d, count)
-	}
-	var sum int64
-	for _, r := range c.sets.rowsOf(d) {
-		if c.sets.eligible(int(r)) {
-			sum += count(int(r))
-		}
-	}
-	return sum
+	return &c.bounds.gang.leading.counter
 }
 
-// copiesOn returns the copies of the count with index k on row r.
-func (c *progress) copiesOn(k, r int) int64 {
-	if int(c.memoOf[r]) != k {
-		c.memo[r], c.memoOf[r] = int32(c.counters[k].on(c.free, r)), int32(k)
+// places counts the copies of the count with index k in set d, with a Spread those that have a
+// place.
+func (c *progress) places(d, k int) int64 {
+	if c.sets.whole() && k < len(c.bounds.counts) {
+		// Mostly there are enough, and counting stops early.
+		places := c.bounds.places(c.free, c.sets.selected, k)
+		if !c.spread.on || places >= c.bounds.counts[k].need {
+			return places
+		}
 	}
-	return int64(c.memo[r])
+	if c.spread.on {
+		return c.spread.placesIn(c.inSet, c.free, c.sets, d, c.counter(k), c.bounds.skewed(k))
+	}
+	return c.sets.copies(c.free, d, c.counter(k))
 }
 
 // leaderFits reports whether the leader leaves room for all workers somewhere in set
@@ -295,10 +180,9 @@ func (c *progress) leaderFits(d int, l *leading) bool {
 	if !w.known {
 		// Rows after the first that suffices may have a greater gain. That is of no
 		// use until this one changes, and then known is false.
-
 		w.gain, w.best, w.known = noLeader, -1, true
 		c.sets.each(d, c.free.Rows(), func(r int) bool {
-			if gain := c.gain(d, r); gain > w.gain {
+			if gain := c.gain(r); gain > w.gain {
 				w.gain, w.best = gain, int32(r)
 			}
 			return float64(w.places)+w.gain < float64(l.workers)
@@ -309,13 +193,11 @@ func (c *progress) leaderFits(d int, l *leading) bool {
 
 // contribution returns what row r contributes to the condition that set d waits at.
 func (c *progress) contribution(d, r int) float64 {
-	switch k := int(c.at[d].condition) - c.free.Cols(); {
-	case k < 0:
-		return positive(at(c.free, r, int(c.at[d].condition)))
-	case k < len(c.bounds.counts):
-		return float64(c.copiesOn(k, r))
+	condition := int(c.at[d].condition)
+	if k := condition - c.free.Cols(); k >= 0 {
+		return float64(c.counter(k).on(c.free, r))
 	}
-	return float64(c.bounds.leading.counter.on(c.free, r))
+	return positive(at(c.free, r, condition))
 }
 
 // release adds what a victim releases to the overlay of free, and brings the sets of its row up
@@ -348,35 +230,40 @@ func (c *progress) release(o *vector.Overlay, row int, amounts vector.ResourceVe
 // holds now.
 func (c *progress) grew(d, r int, before float64) bool {
 	w := &c.at[d]
-	switch k := int(w.condition) - c.free.Cols(); {
-	case k < 0:
+	k := int(w.condition) - c.free.Cols()
+	if k < 0 {
 		s := &c.surplus[d] // exact, so that it does not matter in which order rows grow
 		s.add(c.contribution(d, r))
 		s.add(-before)
 		return !s.negative()
-	case k < len(c.bounds.counts):
-		places := c.counters[k].on(c.free, r)
-		c.memo[r], c.memoOf[r] = int32(places), int32(k)
-		if c.bounds.skewed(k) {
-			w.places = c.recountEven(d, k, r, places-int64(before))
-		} else {
-			w.places += c.grewBy(d, r, places-int64(before))
+	}
+	change := c.counter(k).on(c.free, r) - int64(before)
+	switch s := c.spread; {
+	case !s.on:
+		w.places += change
+	case !c.sets.whole():
+		w.places = c.places(d, k)
+	default:
+		set := s.set(r)
+		was := c.inSet[set]
+		c.inSet[set] += change
+		// What the lowest set has decides how many places all others have.
+		if w.places += s.change(set, was, was+change); c.bounds.skewed(k) {
+			w.places = s.taken(c.inSet, true)
 		}
-		return w.places >= c.bounds.counts[k].need
 	}
-	l := &c.bounds.leading
-	places, gain := l.on(c.free, r)
-	w.places += c.grewBy(d, r, places-int64(before))
-	switch {
-	case !w.known:
-	case c.spread.on: // the gain has changed on other rows, too
-		w.known = false
-	case gain >= w.gain:
-		w.gain, w.best = gain, int32(r)
-	case int(w.best) == r: // more room for workers can mean a greater loss to the leader
-		w.known = false
+	if k == len(c.bounds.counts) && w.known {
+		_, gain := c.bounds.gang.leading.on(c.free, r)
+		switch {
+		case c.spread.on: // the gain has changed on other rows, too
+			w.known = false
+		case gain >= w.gain:
+			w.gain, w.best = gain, int32(r)
+		case int(w.best) == r: // more room for workers can mean a greater loss to the leader
+			w.known = false
+		}
 	}
-	return c.leaderFits(d, l)
+	return c.suffices(d, k)
 }
 
 // closest returns the set that comes closest to holding the gang, when none can: the
@@ -404,9 +291,12 @@ func (c *progress) has(d int) float64 {
 	case k < len(c.bounds.counts):
 		return float64(w.places)
 	}
+	if c.spread.on && !c.sets.whole() { // what was counted last is another set
+		w.places = c.places(d, len(c.bounds.counts))
+	}
 	gain := noLeader // of all rows: what leaderFits keeps is the first that was enough
 	c.sets.each(d, c.free.Rows(), func(r int) bool {
-		gain = max(gain, c.gain(d, r))
+		gain = max(gain, c.gain(r))
 		return true
 	})
 	return max(float64(w.places)+gain, 0)

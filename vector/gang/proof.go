@@ -1,7 +1,6 @@
 package gang
 
 import (
-	"math"
 	"slices"
 
 	"github.com/resvec/resvec/vector"
@@ -69,9 +68,8 @@ type known struct {
 
 // columnSum is what the rows contribute to the sum of a column.
 type columnSum struct {
-	amounts   []float64 // per row: the positive amount; 0 where not selected
-	surplus   exactSum  // of the finite ones, less what is needed
-	unlimited int       // how many are +Inf
+	amounts []float64 // per row: the positive amount; 0 where not selected
+	surplus exactSum  // of them, less what is needed
 }
 
 // columnBest is the greatest amount of a column.
@@ -116,6 +114,9 @@ func (p *Proof) takeBounds() {
 
 // forget makes p know nothing of any condition.
 func (p *Proof) forget() {
+	if p.bounds.gang == nil { // never reset
+		p.bounds.take(&p.gang, &p.spread)
+	}
 	p.first, p.within.begun = 0, false
 	p.asked++
 	p.known = grown(p.known, p.bounds.conditions()+p.budgets())
@@ -268,16 +269,13 @@ func (p *Proof) columnHolds(j int, k *known) bool {
 	s, column := &p.sums[j], p.overlay.Matrix().Column(j)
 	rows, all := p.changesSince(k.upTo, k.kept)
 	for _, r := range rows {
-		if !s.set(int(r), positive(column[r])) {
-			all = true
-			break
-		}
+		s.set(int(r), positive(column[r]))
 	}
-	if all {
+	if all || s.surplus.overflow { // then it no longer says what it is
 		s.take(column, p.selected, p.bounds.needed[j])
 	}
-	k.kept, k.upTo = !s.surplus.infinite, p.overlay.Matrix().Version()
-	return s.unlimited > 0 || !s.surplus.negative()
+	k.kept, k.upTo = !s.surplus.overflow, p.overlay.Matrix().Version()
+	return !s.surplus.negative()
 }
 
 // take sums up the selected rows of a column. It keeps what each row has, to take it away when
@@ -285,7 +283,7 @@ func (p *Proof) columnHolds(j int, k *known) bool {
 func (s *columnSum) take(column []float64, selected []uint64, needed float64) {
 	s.amounts = resized(s.amounts, len(column))
 	clear(s.amounts)
-	s.surplus.n, s.surplus.infinite, s.unlimited = 0, false, 0
+	s.surplus.reset()
 	s.surplus.add(-needed)
 	eachRow(selected, len(column), func(r int) bool {
 		s.set(r, positive(column[r]))
@@ -293,25 +291,12 @@ func (s *columnSum) take(column []float64, selected []uint64, needed float64) {
 	})
 }
 
-// set replaces what row r contributes. It reports false when the sum has left the
-// range of float64 and no longer says what it is. Unlimited amounts are counted apart,
-// because nothing can be taken from an infinite sum again.
-func (s *columnSum) set(r int, x float64) bool {
-	old := s.amounts[r]
-	if x == old {
-		return true
+// set replaces what row r contributes.
+func (s *columnSum) set(r int, x float64) {
+	if old := s.amounts[r]; x != old {
+		s.surplus.replace(old, x)
+		s.amounts[r] = x
 	}
-	s.amounts[r] = x
-	if math.IsInf(old, 1) { // it was never in the sum
-		s.unlimited--
-		old = 0
-	}
-	if math.IsInf(x, 1) {
-		s.unlimited++
-		x = 0
-	}
-	s.surplus.replace(old, x)
-	return !s.surplus.infinite
 }
 
 // placesSuffice is holds for the count with index c. A row counts at most as many copies as
@@ -362,7 +347,7 @@ func (p *Proof) setPlaces(k *known, r int, places int64) {
 // leaderFits is holds for the leader. The gains of all rows are kept, since a victim that
 // comes back can lower the best one.
 func (p *Proof) leaderFits(k *known) bool {
-	l, free := &p.bounds.leading, p.overlay.Matrix()
+	l, free := &p.gang.leading, p.overlay.Matrix()
 	rows, all := p.changesSince(k.upTo, k.kept)
 	if all { // one look at a row gives both numbers
 		k.places, p.gains = resized(k.places, free.Rows()), resized(p.gains, free.Rows())
@@ -396,7 +381,7 @@ func (p *Proof) leaderFits(k *known) bool {
 // gainApart is the best gain where the sets of the Spread take no more than their room. A set
 // that changes changes it for all its rows, so all are looked at, until one suffices.
 func (p *Proof) gainApart(k *known) float64 {
-	best, need := noLeader, float64(p.bounds.leading.workers-k.apart)
+	best, need := noLeader, float64(p.gang.leading.workers-k.apart)
 	for r, gain := range p.gains {
 		set := p.spread.set(r)
 		if best = max(best, p.spread.gain(set, k.inSet[set], gain)); best >= need {
@@ -421,9 +406,9 @@ func (p *Proof) why(c int) Infeasibility {
 	case count < len(p.bounds.counts):
 		return p.bounds.shortOfPlaces(count, k.apart, k.sum, p.bestOf)
 	}
-	why, short := p.bounds.leading.shortOf(k.sum, p.gain.top())
+	why, short := p.gang.leading.shortOf(k.sum, p.gain.top())
 	if !short { // then only the sets are in the way
-		why, _ = p.bounds.leading.shortOf(k.apart, p.gainApart(k))
+		why, _ = p.gang.leading.shortOf(k.apart, p.gainApart(k))
 		why = why.apart()
 	}
 	return why

@@ -286,6 +286,28 @@ func (s *spread) sum(sums []int64, copies []int32, skew bool) (places int64) {
 	return s.taken(sums, skew)
 }
 
+// placesIn returns how many of the copies that c counts on the rows of set d of sets have a place,
+// and how many there are in each set of s that has such a row.
+func (s *spread) placesIn(inSet []int64, free *vector.Matrix, sets *rowSets, d int, c *rowCounter, skew bool) (places int64) {
+	sets.each(d, free.Rows(), func(r int) bool { // few of many sets are in a set of Domains
+		inSet[s.set(r)] = 0
+		return true
+	})
+	if skew { // the set with the fewest pods need not have a row in set d
+		clear(inSet)
+	}
+	sets.each(d, free.Rows(), func(r int) bool {
+		set, copies := s.set(r), c.on(free, r)
+		places += s.change(set, inSet[set], inSet[set]+copies)
+		inSet[set] += copies
+		return true
+	})
+	if skew {
+		return s.taken(inSet, true)
+	}
+	return places
+}
+
 // cut cuts the copies of the rows from lo on to what their sets take, which are rows.
 func (s *spread) cut(copies []int64, lo int) {
 	if len(s.room) == 0 {

@@ -7,9 +7,10 @@ import "math"
 // Floating-Point Arithmetic, 1997; the form is Python's math.fsum). For whole
 // numbers below 2^53 the list has one element. The zero value is 0.
 type exactSum struct {
-	n        int
-	parts    [sumParts]float64
-	infinite bool // +Inf was added, or the sum left the range of float64
+	n         int
+	parts     [sumParts]float64
+	unlimited int  // how many +Inf were added, which are in no part: they can be taken away again
+	overflow  bool // the others left the range of float64
 }
 
 // sumParts is more than the 41 parts that compress leaves: 2098 bits from the
@@ -18,6 +19,10 @@ const sumParts = 48
 
 // add adds x, which is finite or +Inf.
 func (s *exactSum) add(x float64) {
+	if math.IsInf(x, 1) {
+		s.unlimited++
+		return
+	}
 	if s.n == sumParts {
 		s.compress()
 	}
@@ -36,7 +41,7 @@ func (s *exactSum) add(x float64) {
 		x = high
 	}
 	if math.IsInf(x, 0) { // parts mean nothing any more
-		s.infinite = true
+		s.overflow = true
 		s.n = 0
 		return
 	}
@@ -67,7 +72,7 @@ func (s *exactSum) compress() {
 	s.n = copy(s.parts[:], s.parts[bottom:s.n])
 }
 
-// replace takes x away and adds y. Both are finite. One addition of the difference is half
+// replace takes x away, which was added, and adds y. One addition of the difference is half
 // the work, and whole amounts have a difference without rounding.
 func (s *exactSum) replace(x, y float64) {
 	if change := y - x; exactly(y, -x, change) {
@@ -75,6 +80,10 @@ func (s *exactSum) replace(x, y float64) {
 		return
 	}
 	s.add(y)
+	if math.IsInf(x, 1) {
+		s.unlimited--
+		return
+	}
 	s.add(-x)
 }
 
@@ -108,15 +117,21 @@ func exactly(a, b, sum float64) bool {
 }
 
 // negative reports whether the sum is below 0: the last part, which is the largest, decides.
-// A sum that left the range is not.
+// An infinite sum is not.
 func (s *exactSum) negative() bool {
-	return !s.infinite && s.n > 0 && s.parts[s.n-1] < 0
+	return !s.infinite() && s.n > 0 && s.parts[s.n-1] < 0
 }
+
+// infinite reports whether the sum is +Inf, or left the range.
+func (s *exactSum) infinite() bool { return s.unlimited > 0 || s.overflow }
+
+// reset makes s 0. To clear all parts would take longer than most sums.
+func (s *exactSum) reset() { s.n, s.unlimited, s.overflow = 0, 0, false }
 
 // value returns the sum, rounded once, to closest even; +Inf when it left the
 // range. So it depends on the sum alone and not on what was added in which order.
 func (s *exactSum) value() float64 {
-	if s.infinite {
+	if s.infinite() {
 		return math.Inf(1)
 	}
 	if s.n == 0 {
@@ -142,7 +157,7 @@ func (s *exactSum) value() float64 {
 
 // plus returns the value of the sum and x.
 func (s *exactSum) plus(x float64) float64 {
-	if s.n == 1 && !s.infinite { // whole amounts need no copy of the list
+	if s.n == 1 && !s.infinite() { // whole amounts need no copy of the list
 		if sum := s.parts[0] + x; exactly(s.parts[0], x, sum) {
 			return sum
 		}

@@ -18,11 +18,9 @@ func (p *Proof) Within(domains *Domains) {
 	if free.Version() != p.began {
 		panic("gang: domains after a change")
 	}
-	if p.bounds.gang == nil { // never reset
-		p.takeBounds()
-	}
+	p.forget()
 	w := &p.within
-	if w.on, w.begun = false, false; domains != nil {
+	if w.on = false; domains != nil {
 		w.sets.take(domains, p.selected, free.Rows())
 		w.on = true
 	}
