@@ -39,16 +39,8 @@ func (p *Proof) Choose(set *vector.Mask) {
 			v.gone[w] = word
 		}
 	}
-	// A row is added up from the start. To take amounts away and add others would be less work, and
-	// with fractions leave other bits than the releases of the set alone.
 	for r := range v.changedRows.All() {
-		v.row = p.start.Row(v.row, r)
-		for _, i := range v.byRow.of(int32(r)) {
-			if v.isGone(i) {
-				v.row.Add(v.amountsOf(i))
-			}
-		}
-		p.overlay.SetRow(r, v.row)
+		v.restore(&p.overlay, &p.start, r)
 		p.within.shrank(p, r)
 	}
 	if p.budget.on {
@@ -95,7 +87,7 @@ func (p *Proof) recount(owner int) {
 	}
 }
 
-// released are the victims since Reset, in their order.
+// released are victims that were released, in their order.
 type released struct {
 	rows, owners []int32
 	amounts      []float64 // cols for each
@@ -108,7 +100,7 @@ type released struct {
 	words  []int32
 	former []uint64
 
-	// Of Choose.
+	// To choose among them.
 	grouped                    bool // all victims are in the groups
 	byRow, byOwner             groups
 	changedRows, changedOwners vector.Mask
@@ -142,6 +134,19 @@ func (v *released) amountsOf(i int32) vector.ResourceVector {
 }
 
 func (v *released) isGone(i int32) bool { return isSelected(v.gone, int(i)) }
+
+// restore makes row r of o what the victims leave that are gone. It adds up from the start: to take
+// amounts away and add others would be less work, and with fractions leave other bits than the
+// releases of the same victims alone.
+func (v *released) restore(o *vector.Overlay, start *vector.Matrix, r int) {
+	v.row = start.Row(v.row, r)
+	for _, i := range v.byRow.of(int32(r)) {
+		if v.isGone(i) {
+			v.row.Add(v.amountsOf(i))
+		}
+	}
+	o.SetRow(r, v.row)
+}
 
 // group groups the victims by row and by owner.
 func (v *released) group(rows, owners int) {

@@ -9,31 +9,25 @@ import (
 )
 
 // copiesUpTo returns how many copies of request the selected rows of free hold, at
-// most most a row. It stops counting when there are enough. The kernel counts in chunks
-// that stay in the first cache, and on the stack.
+// most most a row. It stops counting when there are enough.
 func copiesUpTo(free *vector.Matrix, selected []uint64, request vector.ResourceVector, most, enough int64) int64 {
+	return countCopies(nil, free, selected, request, most, enough)
+}
+
+// countCopies is copiesUpTo. It sets dst[r], unless dst is nil, to what row r contributes, 0 where
+// it is not selected. The kernel counts in chunks that stay in the first cache, and on the stack.
+func countCopies(dst []int32, free *vector.Matrix, selected []uint64, request vector.ResourceVector, most, enough int64) (sum int64) {
 	plan := kernel.PlanCopies(request, free.Tame)
 	const chunk = 512
 	var buffer [chunk]int64
-	var sum int64
 	for lo := 0; lo < free.Rows() && sum < enough; lo += chunk {
 		copies := buffer[:min(chunk, free.Rows()-lo)]
 		plan.Copies(copies, free.Elements(), free.Stride(), lo)
-		sum += sumUpTo(copies, selected, lo, most)
-	}
-	return sum
-}
-
-// copiesInto sets dst[r] to how many copies of request row r of free holds, at most
-// most, and 0 where it is not selected, and returns their sum. Who follows a count needs
-// to know what each row contributed.
-func copiesInto(dst []int32, free *vector.Matrix, selected []uint64, request vector.ResourceVector, most int64) (sum int64) {
-	plan := kernel.PlanCopies(request, free.Tame)
-	const chunk = 512
-	var buffer [chunk]int64
-	for lo := 0; lo < free.Rows(); lo += chunk {
-		copies, out := buffer[:min(chunk, free.Rows()-lo)], dst[lo:]
-		plan.Copies(copies, free.Elements(), free.Stride(), lo)
+		if dst == nil {
+			sum += sumUpTo(copies, selected, lo, most)
+			continue
+		}
+		out := dst[lo:]
 		for i, n := range copies {
 			if !isSelected(selected, lo+i) {
 				n = 0
@@ -115,7 +109,10 @@ func (c *rowCounter) withLeader(free *vector.Matrix, r int, other vector.Resourc
 		if x == 0 {
 			continue
 		}
-		room := leave(at(free, r, j), other[j])
+		room := at(free, r, j)
+		if !math.IsInf(room, 1) { // unlimited room stays unlimited
+			room -= other[j]
+		}
 		if !c.finite { // CopiesFit says what infinities mean
 			left := [1]float64{room}
 			least = min(least, float64(min(c.request[j:j+1].CopiesFit(left[:]), c.most)))
@@ -128,14 +125,6 @@ func (c *rowCounter) withLeader(free *vector.Matrix, r int, other vector.Resourc
 		least = min(least, q)
 	}
 	return int64(least)
-}
-
-// leave returns what x leaves of free. Unlimited room stays unlimited.
-func leave(free, x float64) float64 {
-	if math.IsInf(free, 1) {
-		return free
-	}
-	return free - x
 }
 
 // fitsRow reports whether row r of free holds request, by the rule of FitsIn.

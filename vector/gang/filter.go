@@ -131,8 +131,7 @@ type search struct {
 	fault    error
 
 	after   vector.Mark // of failed
-	rows    []int32     // the victims after failed, for bisection; -1 for one that stays
-	amounts []float64   // and what they release, one element per column
+	victims released    // after failed, for bisection; in row -1 one that stays
 }
 
 // begin looks at the free amounts as they are.
@@ -141,7 +140,7 @@ func (s *search) begin(free *vector.Matrix) {
 	s.free = free
 	s.released, s.lower, s.failed, s.found, s.domain, s.next = 0, -1, -1, -1, 0, 0
 	s.done, s.fault = false, nil
-	s.rows, s.amounts = s.rows[:0], s.amounts[:0]
+	s.victims.start(free.Cols())
 	s.cursor = position(p.options.BestFit)
 	p.progress.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
@@ -171,11 +170,7 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 		if !goes {
 			row = -1
 		}
-		s.rows = append(s.rows, int32(row))
-		s.amounts = append(s.amounts, amounts...)
-		for range s.free.Cols() - len(amounts) {
-			s.amounts = append(s.amounts, 0)
-		}
+		s.victims.add(0, row, amounts)
 	}
 	s.released++
 	s.look()
@@ -231,7 +226,7 @@ func (s *search) try() {
 // the victims up to it need not be kept.
 func (s *search) fails() {
 	s.failed, s.after = s.released, s.overlay.Mark()
-	s.rows, s.amounts = s.rows[:0], s.amounts[:0]
+	s.victims.start(s.free.Cols())
 }
 
 // place looks for a placement in the sets that may hold one, in order, and keeps it.
@@ -291,23 +286,22 @@ func (s *search) finish() (Scenario, error) {
 func (s *search) bisect() {
 	tie := s.packer.options.BestFit
 	after := position(tie)
+	first := s.failed // of the victims kept
 	for s.found-s.failed > 1 {
 		s.overlay.Rollback(s.after)
-		step := (s.found - s.failed) / 2
-		for i, row := range s.rows[:step] {
-			if row < 0 {
-				continue
+		middle := s.failed + (s.found-s.failed)/2
+		for i := s.failed - first; i < middle-first; i++ {
+			if row := int(s.victims.rows[i]); row >= 0 {
+				_ = s.overlay.AddToRow(row, s.victims.amountsOf(int32(i))) // accepted before
 			}
-			_ = s.overlay.AddToRow(int(row), s.amounts[i*s.free.Cols():][:s.free.Cols()]) // accepted before
 		}
 		reposition(tie, s.cursor)
 		if s.place() {
-			s.found, after = s.failed+step, position(tie)
+			s.found, after = middle, position(tie)
 			continue
 		}
 		// The victims up to here stay released: the next try is about longer prefixes only.
-		s.failed, s.after = s.failed+step, s.overlay.Mark()
-		s.rows, s.amounts = s.rows[step:], s.amounts[step*s.free.Cols():]
+		s.failed, s.after = middle, s.overlay.Mark()
 	}
 	reposition(tie, after)
 }

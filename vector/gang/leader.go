@@ -53,11 +53,8 @@ var noLeader = math.Inf(-1)
 // many more with the leader there, which is never positive.
 func (l *leading) on(free *vector.Matrix, r int) (places int64, gain float64) {
 	places = l.counter.on(free, r)
-	if !l.fits(free, r) {
+	if !fitsRow(free, r, l.request) {
 		return places, noLeader
 	}
 	return places, float64(l.counter.withLeader(free, r, l.request) - places)
 }
-
-// fits reports whether row r holds the leader.
-func (l *leading) fits(free *vector.Matrix, r int) bool { return fitsRow(free, r, l.request) }

@@ -460,7 +460,10 @@ func (p *Packer) choose(k int32) int {
 		return p.chooseEven(k)
 	}
 	if p.options.bestFit() {
-		return p.chooseBest(k)
+		if p.sets.whole() {
+			return vector.ArgMin(p.scores, &p.masks[k], p.options.BestFit)
+		}
+		return p.bestOf(p.rows, k)
 	}
 	words := p.masks[k].Words()
 	// No word after the last row of the set has a bit.
@@ -477,16 +480,7 @@ func (p *Packer) choose(k int32) int {
 	return -1
 }
 
-// chooseBest is choose for BestFit.
-func (p *Packer) chooseBest(k int32) int {
-	tie := &p.options.BestFit
-	if p.sets.whole() {
-		return vector.ArgMin(p.scores, &p.masks[k], *tie)
-	}
-	return p.bestOf(p.rows, k)
-}
-
-// bestOf is chooseBest among few of many rows.
+// bestOf is choose for BestFit among few of many rows.
 func (p *Packer) bestOf(rows []int32, k int32) int {
 	tie := &p.options.BestFit
 	best, key, n := -1, uint64(0), len(p.scores)

@@ -126,7 +126,7 @@ func (c *progress) suffices(d, k int) bool {
 	if k < len(c.bounds.counts) {
 		return c.at[d].places >= c.bounds.counts[k].need
 	}
-	return c.leaderFits(d, &c.bounds.gang.leading)
+	return c.leaderFits(d)
 }
 
 // sum sums up column j of free in set d, less what is needed.
@@ -172,8 +172,8 @@ func (c *progress) places(d, k int) int64 {
 
 // leaderFits reports whether the leader leaves room for all workers somewhere in set
 // d. It looks at the rows as far as it has to.
-func (c *progress) leaderFits(d int, l *leading) bool {
-	w := &c.at[d]
+func (c *progress) leaderFits(d int) bool {
+	w, l := &c.at[d], &c.bounds.gang.leading
 	if w.places < l.workers { // a leader only takes room
 		return false
 	}
@@ -313,22 +313,20 @@ func (c *progress) why(d int) Infeasibility {
 	case c.sets.whole():
 	case c.spread.on: // its sets are rows of the whole matrix
 		c.only.Reset(free.Rows())
-		for _, r := range c.sets.rowsOf(d) {
-			if c.sets.eligible(int(r)) {
-				c.only.Set(int(r))
-			}
-		}
+		c.sets.each(d, free.Rows(), func(r int) bool {
+			c.only.Set(r)
+			return true
+		})
 		selected = c.only.Words()
 	default:
 		n := 0
 		c.onlyRows.Reset(vector.Schema{}, len(c.sets.rowsOf(d)), free.Cols())
-		for _, r := range c.sets.rowsOf(d) {
-			if c.sets.eligible(int(r)) {
-				c.row = free.Row(c.row, int(r))
-				c.onlyRows.SetRow(n, c.row)
-				n++
-			}
-		}
+		c.sets.each(d, free.Rows(), func(r int) bool {
+			c.row = free.Row(c.row, r)
+			c.onlyRows.SetRow(n, c.row)
+			n++
+			return true
+		})
 		c.onlyRows.Resize(n)
 		free, selected = &c.onlyRows, nil
 	}

@@ -1,6 +1,7 @@
 package gang
 
 import (
+	"math"
 	"slices"
 
 	"github.com/resvec/resvec/vector"
@@ -307,7 +308,7 @@ func (p *Proof) placesSuffice(c int, k *known) bool {
 	rows, all := p.changesSince(k.upTo, k.kept)
 	if all {
 		k.places = resized(k.places, free.Rows())
-		k.sum = copiesInto(k.places, free, p.selected, p.counter.request, need)
+		k.sum = countCopies(k.places, free, p.selected, p.counter.request, need, math.MaxInt64)
 		k.apart = p.placesApart(k)
 	}
 	for _, r := range rows {

@@ -272,7 +272,7 @@ func (s *spread) places(free *vector.Matrix, selected []uint64, request vector.R
 // count is places for at most most copies a row. It keeps the copies of rows and sets.
 func (s *spread) count(free *vector.Matrix, selected []uint64, request vector.ResourceVector, most int64, skew bool) (places int64) {
 	s.copies = resized(s.copies, free.Rows())
-	copiesInto(s.copies, free, selected, request, most)
+	countCopies(s.copies, free, selected, request, most, math.MaxInt64)
 	s.sums = resized(s.sums, s.sets)
 	return s.sum(s.sums, s.copies, skew)
 }

@@ -289,7 +289,7 @@ func (t *Topology) Domains(dst *Domains, level string) error {
 	if err != nil {
 		return err
 	}
-	order := t.ordered(nil, l)
+	order := t.below(nil, 0, l)
 	place := make([]int32, len(t.domains))
 	place[0] = int32(len(order)) // rows in no domain come last, and are cut off
 	for k, d := range order {
@@ -306,12 +306,8 @@ func (t *Topology) Domains(dst *Domains, level string) error {
 	return nil
 }
 
-// ordered sets dst to the domains of level l in their order and returns it.
-func (t *Topology) ordered(dst []int32, l int) []int32 {
-	return t.below(dst[:0], 0, l)
-}
-
-// below appends the domains of level l that are in domain d, in order.
+// below appends the domains of level l that are in domain d, in order. Children are in order, so
+// their concatenation is.
 func (t *Topology) below(dst []int32, d int32, l int) []int32 {
 	children := t.domains[d].children
 	if int(t.domains[d].level)+1 == l {

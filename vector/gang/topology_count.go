@@ -69,7 +69,9 @@ type placing struct {
 	done     bool
 	fault    error
 	total    int64 // what all domains have
-	reprieve reprieve
+	reprieve bool
+	victims  released      // with reprieve: all
+	start    vector.Matrix // and what was free before them
 
 	allowance *allowance // nil: every victim goes
 }
@@ -259,16 +261,8 @@ func (s *placing) withLeaderOn(r int, copies int64) int32 {
 // ordered brings the domains down to a level into their order, the one by path. It is made
 // for each question: a Topology is only read here, so it has no place to keep it.
 func (s *placing) ordered(level int) {
-	// Children are in order, so their concatenation is.
 	for l := range level + 1 {
-		if l == 0 {
-			s.order[0] = append(s.order[0][:0], s.t.domains[0].children...)
-			continue
-		}
-		s.order[l] = s.order[l][:0]
-		for _, d := range s.order[l-1] {
-			s.order[l] = append(s.order[l], s.t.domains[d].children...)
-		}
+		s.order[l] = s.t.below(s.order[l][:0], 0, l)
 	}
 	s.summed = level
 }
@@ -282,8 +276,12 @@ func (s *placing) countLevel(level int) {
 	}
 }
 
-// sum counts a domain from its children.
+// sum counts a domain from its children, a finest one from its rows.
 func (s *placing) sum(d int32, level int) {
+	if level == len(s.t.levels)-1 {
+		s.countFinest(d, level)
+		return
+	}
 	pods, have := int64(0), int64(0)
 	// One pass over the children adds up both, also where one is not needed.
 	for _, c := range s.t.domains[d].children {
@@ -368,13 +366,9 @@ func (s *placing) countBelow(d int32, level int) {
 		for _, c := range s.t.domains[d].children {
 			s.countBelow(c, level+1)
 		}
-		if level > s.counted {
-			s.sum(d, level)
-		}
-		return
 	}
 	if level > s.counted {
-		s.countFinest(d, level)
+		s.sum(d, level)
 	}
 }
 

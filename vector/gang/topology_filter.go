@@ -3,8 +3,8 @@ package gang
 import (
 	"fmt"
 	"iter"
-	"slices"
 
+	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/vector"
 )
 
@@ -21,7 +21,7 @@ import (
 // long as the gang still fits, in the required domain or in all domains together. The
 // placement is then the one of PlaceTopology when only Victims are gone. It can take more
 // domains than with the whole prefix gone. That is once more the time of the prefix, and
-// for each victim the ones that go from its row.
+// for each victim the ones on its row.
 func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, request TopologyRequest, rows *vector.Mask, t *Topology, victims iter.Seq2[int, vector.ResourceVector]) (TopologyPlacement, error) {
 	s := &p.topology
 	if err := s.take(o.Matrix(), rows, t, &request, &p.spread); err != nil {
@@ -45,7 +45,10 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, reques
 	}
 	mark := o.Mark()
 	defer o.Rollback(mark) // also when victims panics
-	s.reprieve.start(request.Reprieve, s.free.Rows())
+	if s.reprieve = request.Reprieve; s.reprieve {
+		s.start.CopyFrom(s.free)
+		s.victims.start(s.free.Cols())
+	}
 	if victims != nil && !s.done {
 		victims(s.yield)
 	}
@@ -62,7 +65,11 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, reques
 	switch {
 	case !found:
 	case request.Reprieve:
-		answer.Victims = append(answer.Victims, s.reprieve.kept...)
+		for i := range s.victims.rows {
+			if s.victims.isGone(int32(i)) {
+				answer.Victims = append(answer.Victims, int32(i))
+			}
+		}
 	case p.allowance.on:
 		answer.Victims = append(answer.Victims, s.gone()...)
 	}
@@ -83,7 +90,6 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 		if !s.lets(row, amounts) {
 			amounts = nil
 		}
-		s.reprieve.note(s.free, row, amounts)
 		err = s.overlay.AddToRow(row, amounts)
 	}
 	if err != nil {
@@ -91,6 +97,9 @@ func (s *placing) victim(row int, amounts vector.ResourceVector) bool {
 		return false
 	}
 	s.released++
+	if s.reprieve {
+		s.victims.add(0, row, amounts)
+	}
 	if s.makesRoom(row) {
 		s.done = s.recount(row)
 	}
@@ -130,10 +139,12 @@ func (s *placing) gone() []int32 {
 // only the others are gone. One pass is enough: who could not stay with more victims gone
 // cannot stay with fewer.
 func (s *placing) leaveOut(mark vector.Mark) {
-	v := &s.reprieve
+	v := &s.victims
+	v.group(s.free.Rows(), 1)
 	holder := int32(-1) // only the last victim's domain suffices: without it none did
-	for i := len(v.victims) - 1; i >= 0; i-- {
-		row := int(v.victims[i].row)
+	for i := len(v.rows) - 1; i >= 0; i-- {
+		row, word, bit := int(v.rows[i]), i/kernel.Block, uint64(1)<<(i%kernel.Block)
+		v.gone[word] &^= bit
 		if !s.makesRoom(row) {
 			continue
 		}
@@ -146,21 +157,22 @@ func (s *placing) leaveOut(mark vector.Mark) {
 				continue
 			}
 		}
-		s.overlay.SetRow(row, v.rowOf(i, v.first[row]))
+		v.restore(s.overlay, &s.start, row)
 		s.recount(row)
 		if s.required && s.holds(holder) || !s.required && s.allSuffice() {
 			continue
 		}
-		v.keep(i)
-		s.overlay.SetRow(row, v.rowOf(i, int32(i)))
+		v.gone[word] |= bit
+		v.restore(s.overlay, &s.start, row)
 		s.recount(row)
 	}
 	// The amounts are there already. The overlay is made anew so that it has the bits that a
 	// caller gets who releases the same victims.
-	slices.Reverse(v.kept)
 	s.overlay.Rollback(mark)
-	for _, i := range v.kept {
-		_ = s.overlay.AddToRow(int(v.victims[i].row), v.released(int(i))) // accepted before
+	for i, row := range v.rows {
+		if v.isGone(int32(i)) {
+			_ = s.overlay.AddToRow(int(row), v.amountsOf(int32(i))) // accepted before
+		}
 	}
 }
 
@@ -235,7 +247,7 @@ func (s *placing) recount(row int) bool {
 func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow int64, changedWithExtra bool) {
 	finest := level == len(s.t.levels)-1
 	if s.limited(level) {
-		return s.renewLimited(d, level, finest)
+		return s.renewLimited(d, level)
 	}
 	// What is no whole slice within the child is not there.
 	if !finest && level >= s.sliced {
@@ -265,13 +277,9 @@ func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow 
 
 // renewLimited is renew for a domain that takes only so many pods. What it had without that
 // limit is not kept, so its children are added up again.
-func (s *placing) renewLimited(d int32, level int, finest bool) (podsNow, haveNow int64, changedWithExtra bool) {
+func (s *placing) renewLimited(d int32, level int) (podsNow, haveNow int64, changedWithExtra bool) {
 	pods, have, podsWithExtra, haveWithExtra := s.pods[d], s.have[d], s.podsWithExtra[d], s.haveWithExtra[d]
-	if finest {
-		s.countFinest(d, level)
-	} else {
-		s.sum(d, level)
-	}
+	s.sum(d, level)
 	changedWithExtra = s.hasExtra && (s.haveWithExtra[d] != haveWithExtra || s.podsWithExtra[d] != podsWithExtra)
 	return s.pods[d] - pods, s.have[d] - have, changedWithExtra
 }

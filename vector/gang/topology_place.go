@@ -67,8 +67,7 @@ type TopologyPlacement struct {
 
 	// Rejections are, without a placement, how many of the selected rows that are in a
 	// domain cannot hold a single pod because of a column, as [vector.Rejections] counts them.
-	// LeaderRejections are the same for the leader.
-	Rejections, LeaderRejections []int
+	Rejections []int
 
 	// Prefix is, for [Packer.FilterTopology], how many victims have to go; -1 when all
 	// of them are not enough. Victims are, with Reprieve, the ones among them that have
@@ -280,7 +279,7 @@ func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
 	s.countRows(s.countedFrom(s.level))
 	level, fits := s.search()
 	answer := TopologyPlacement{
-		Placement: dst.Placement[:0], Leader: -1, Rejections: dst.Rejections[:0], LeaderRejections: dst.LeaderRejections[:0],
+		Placement: dst.Placement[:0], Leader: -1, Rejections: dst.Rejections[:0],
 		Fits: fits, Level: level, Victims: dst.Victims[:0],
 	}
 	if !fits {
@@ -447,9 +446,6 @@ func (s *placing) refuse(answer *TopologyPlacement) {
 		words[w] = word
 	}
 	answer.Rejections = vector.Rejections(answer.Rejections, s.free, s.request, &s.domained)
-	if s.hasLeader {
-		answer.LeaderRejections = vector.Rejections(answer.LeaderRejections, s.free, s.leader, &s.domained)
-	}
 }
 
 // could returns how many pods fit where the domains have so much, and so much more with
