@@ -42,7 +42,8 @@ func Example_gangs() {
 	overlay, simulations := vector.NewOverlay(free), 0
 	simulate := func(overlay *vector.Overlay) ([]int32, bool) {
 		simulations++
-		return packer.Place(nil, overlay.Matrix(), requests, nil)
+		nodes, _, ok := packer.Place(nil, overlay.Matrix(), requests, nil, nil)
+		return nodes, ok
 	}
 	try := func(victims []pod) (nodes []int32, err error) {
 		nodes, last, err = makeRoomForGang(&proof, overlay, requests, nil, victims, simulate)
@@ -148,16 +149,16 @@ func evictInRack(proof *gang.Proof, overlay *vector.Overlay, requests *vector.Ma
 	proof.Reset(overlay.Matrix(), requests, rows)
 	proof.Within(&racks)
 	for gone, victim := range victims {
-		_, rack, impossible := proof.InfeasibleIn()
+		why, impossible := proof.Infeasible()
 		if !impossible {
-			return gone, rack, nil
+			return gone, why.Domain, nil
 		}
 		if err := proof.Release(victim.row, victim.request); err != nil {
 			return gone, -1, err
 		}
 	}
-	_, rack, _ = proof.InfeasibleIn()
-	return len(victims), rack, nil
+	why, _ := proof.Infeasible()
+	return len(victims), why.Domain, nil
 }
 
 // evictWithin says why no victims make room that the limits permit.
@@ -261,10 +262,10 @@ func Example_generations() {
 func search(overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask,
 	victims iter.Seq2[int, vector.ResourceVector]) (needed int, could bool, err error) {
 	packer := gang.NewPacker(gang.Options{Search: gang.SearchBound})
-	scenario, err := packer.Filter(nil, overlay, requests, rows, victims)
+	scenario, err := packer.Filter(nil, overlay, requests, rows, nil, victims)
 	first := scenario.LowerBound // fewer victims are never enough
 
-	why, _ := packer.Infeasible(overlay.Matrix(), requests, nil) // nil: they may move out of rows
+	why, _ := packer.Infeasible(overlay.Matrix(), requests, nil, nil) // nil: they may move out of rows
 	moving := why.Reason != gang.InfeasibleAggregate             // moving pods could help
 	return first, moving, err
 }

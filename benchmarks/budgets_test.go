@@ -85,7 +85,7 @@ func BenchmarkBudgetsFilter(b *testing.B) {
 	packer := new(gang.Packer)
 	testkit.Check(packer.Limit(s.budgets))
 	filter := stopwatch.New(1, func(int) {
-		scenario, err := packer.Filter(nil, s.overlay, s.requests, nil, func(yield func(int, vector.ResourceVector) bool) {
+		scenario, err := packer.Filter(nil, s.overlay, s.requests, nil, nil, func(yield func(int, vector.ResourceVector) bool) {
 			for i, row := range s.rows {
 				if !yield(row, s.amounts[i]) {
 					return

@@ -90,7 +90,7 @@ func newScenario(members string, prefix int) *scenario {
 	p := s.packer(gang.SearchBisect)
 	fits := func(scale float64) bool {
 		s.scale(shapes, scale)
-		_, ok := p.Place(nil, o.Matrix(), s.requests, nil)
+		_, _, ok := p.Place(nil, o.Matrix(), s.requests, nil, nil)
 		return ok
 	}
 	small, large := 0.0, 100.0
@@ -231,7 +231,7 @@ func (s *scenario) packer(search gang.Search) *gang.Packer {
 // confirmed reports whether both searches give the answer.
 func (s *scenario) confirmed() bool {
 	for _, search := range []gang.Search{gang.SearchBisect, gang.SearchLinear} {
-		got, err := s.packer(search).Filter(nil, vector.NewOverlay(s.free), s.requests, nil, s.evictions())
+		got, err := s.packer(search).Filter(nil, vector.NewOverlay(s.free), s.requests, nil, nil, s.evictions())
 		if err != nil || got.Prefix != s.prefix || !s.valid(got.Prefix, got.Placement) {
 			return false
 		}
@@ -279,7 +279,7 @@ func (s *scenario) filter() (call func(), found *gang.Scenario) {
 	found = new(gang.Scenario)
 	call = func() {
 		var err error
-		if *found, err = p.Filter(found.Placement, o, s.requests, nil, victims); err != nil {
+		if *found, err = p.Filter(found.Placement, o, s.requests, nil, nil, victims); err != nil {
 			panic(err)
 		}
 	}

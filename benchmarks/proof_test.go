@@ -141,7 +141,7 @@ func infeasible(p *gang.Proof) bool {
 
 // infeasible asks anew.
 func (s *eviction) infeasible(p *gang.Packer, now *vector.Matrix) bool {
-	_, infeasible := p.Infeasible(now, s.requests, nil)
+	_, infeasible := p.Infeasible(now, s.requests, nil, nil)
 	return infeasible
 }
 

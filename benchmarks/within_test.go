@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkWithinRatio is BenchmarkProofRatio for a gang that has to stay within one of many
-// racks, which ends by the sum of a resource in a rack. Anew is gang.Packer.InfeasibleIn.
+// racks, which ends by the sum of a resource in a rack. Anew is gang.Packer.Infeasible.
 //
 //	ns/call       of a release and a question
 //	anew-ns/call  of the same, anew
@@ -25,12 +25,12 @@ func BenchmarkWithinRatio(b *testing.B) {
 					proof.Reset(s.free, s.requests, nil)
 					proof.Within(racks)
 					return s.prove(&proof, func() bool {
-						_, _, infeasible := proof.InfeasibleIn()
+						_, infeasible := proof.Infeasible()
 						return infeasible
 					})
 				}, func() int {
 					return s.ask(func(now *vector.Matrix) bool {
-						_, _, infeasible := packer.InfeasibleIn(now, s.requests, nil, racks)
+						_, infeasible := packer.Infeasible(now, s.requests, nil, racks)
 						return infeasible
 					})
 				})

@@ -130,7 +130,7 @@ func (m *ResourceVectorMap) ExplainRejections(nodes int, rejections []int) strin
 
 // ExplainInfeasible returns one line of text that says why a gang of pods cannot be placed,
 // such as "the pods request 20 of cpu, all nodes together have 16". Nodes are those that the
-// question was about: one rack for gang.Proof.InfeasibleIn, and never one whose bit in the
+// question was about: one rack with gang.Proof.Within, and never one whose bit in the
 // mask was clear. It is "not proved" for the zero value, and panics when Column is not of
 // the map.
 func (m *ResourceVectorMap) ExplainInfeasible(why gang.Infeasibility) string {

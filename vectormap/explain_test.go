@@ -137,7 +137,7 @@ func TestExplainInfeasible(t *testing.T) {
 	}
 	p := gang.NewPacker(gang.Options{})
 	testkit.Check(p.Spread(gang.Spread{Most: 1}))
-	found, _ := p.Infeasible(free, requests, nil)
+	found, _ := p.Infeasible(free, requests, nil, nil)
 	if got := m.ExplainInfeasible(found); got != "of 3 pods there is room for 2, as they must be apart" {
 		t.Errorf("%v: %q", found, got)
 	}

@@ -68,7 +68,7 @@ func (c *cluster) cycle(log *lines) error {
 			c.tree.Skip(id)
 			continue
 		}
-		placement, ok := c.packer.Place(nil, c.nodes.Matrix(), c.requests(j), nil)
+		placement, _, ok := c.packer.Place(nil, c.nodes.Matrix(), c.requests(j), nil, nil)
 		var evicted []*job
 		if !ok {
 			var why string
@@ -114,7 +114,7 @@ func (c *cluster) reclaim(leaf int, j *job) (placement []int32, evicted []*job, 
 
 	// A victim of the tree is a whole job; the packer wants what it releases node by node. Victims
 	// yields Node, which is an index of running.
-	answer, err := c.packer.Filter(nil, c.nodes, requests, nil, func(yield func(int, vector.ResourceVector) bool) {
+	answer, err := c.packer.Filter(nil, c.nodes, requests, nil, nil, func(yield func(int, vector.ResourceVector) bool) {
 		for i := range c.claim.Victims(victims) {
 			for _, node := range running[i].nodes {
 				if !yield(int(node), running[i].request) {
@@ -142,14 +142,14 @@ func (c *cluster) reclaim(leaf int, j *job) (placement []int32, evicted []*job, 
 	}
 	refusal, ok = c.claim.Keep(func(i int) bool {
 		c.release(running[victims[i].Node], -1)
-		if _, ok := c.packer.Place(nil, c.nodes.Matrix(), requests, nil); ok {
+		if _, _, ok := c.packer.Place(nil, c.nodes.Matrix(), requests, nil, nil); ok {
 			return true
 		}
 		c.release(running[victims[i].Node], 1)
 		return false
 	})
 	if ok {
-		placement, ok = c.packer.Place(nil, c.nodes.Matrix(), requests, nil)
+		placement, _, ok = c.packer.Place(nil, c.nodes.Matrix(), requests, nil, nil)
 	}
 	if !ok {
 		c.nodes.Rollback(mark)

@@ -170,7 +170,6 @@ type proved struct {
 	above    vector.Matrix
 	nodes    []int32
 	racks    gang.Domains
-	inRack   bool // the gang has to be in one
 }
 
 func (p *proved) load(c *cluster) {
@@ -196,7 +195,7 @@ func (p *proved) load(c *cluster) {
 func (p *proved) begin(g waiting) {
 	p.proof.Reset(p.overlay.Matrix(), p.matrix(g.members), nil)
 	must(p.proof.Spread(gang.Spread{Most: g.most}))
-	if p.inRack = g.inRack; g.inRack {
+	if g.inRack {
 		p.proof.Within(&p.racks)
 	}
 }
@@ -218,11 +217,7 @@ func (p *proved) release(j job) {
 }
 
 func (p *proved) impossible() (impossible bool) {
-	if p.inRack {
-		_, _, impossible = p.proof.InfeasibleIn()
-	} else {
-		_, impossible = p.proof.Infeasible()
-	}
+	_, impossible = p.proof.Infeasible()
 	return impossible
 }
 
@@ -238,20 +233,17 @@ func (p *proved) never(c *cluster, g waiting) bool {
 }
 
 func (p *proved) lacks(g waiting) bool {
-	why, _ := p.packer.Infeasible(p.overlay.Matrix(), p.matrix(g.members), nil)
+	why, _ := p.packer.Infeasible(p.overlay.Matrix(), p.matrix(g.members), nil, nil)
 	return why.Reason == gang.InfeasibleAggregate
 }
 
 func (p *proved) place(g waiting) (nodes []int32, ok bool) {
 	must(p.packer.Spread(gang.Spread{Most: g.most}))
-	free, requests := p.overlay.Matrix(), p.matrix(g.members)
+	var domains *gang.Domains
 	if g.inRack {
-		rack := -1
-		p.nodes, rack = p.packer.PlaceIn(p.nodes, free, requests, nil, &p.racks)
-		ok = rack >= 0
-	} else {
-		p.nodes, ok = p.packer.Place(p.nodes, free, requests, nil)
+		domains = &p.racks
 	}
+	p.nodes, _, ok = p.packer.Place(p.nodes, p.overlay.Matrix(), p.matrix(g.members), nil, domains)
 	if !ok {
 		return nil, false
 	}

@@ -96,7 +96,7 @@ func (r *round) reclaim(leaf int, job fairshare.Job, p *pod) (found bool, err er
 	}
 	r.request.SetRow(0, p.request)
 	// The claim counts what the ledger charges for a pod, the packer what nodes have.
-	answer, err := r.packer.Filter(nil, r.free, r.request, nil, func(yield func(int, vector.ResourceVector) bool) {
+	answer, err := r.packer.Filter(nil, r.free, r.request, nil, nil, func(yield func(int, vector.ResourceVector) bool) {
 		for i := range r.claim.Victims(r.victims) {
 			if !yield(r.running[i].row, r.running[i].request) {
 				return
@@ -115,7 +115,7 @@ func (r *round) reclaim(leaf int, job fairshare.Job, p *pod) (found bool, err er
 	_, found = r.claim.Keep(func(i int) bool { // does the pod fit, too, while this one runs?
 		v := r.running[r.victims[i].Node]
 		must(r.free.SubFromRow(v.row, v.request))
-		_, ok := r.packer.Place(nil, r.free.Matrix(), r.request, nil)
+		_, _, ok := r.packer.Place(nil, r.free.Matrix(), r.request, nil, nil)
 		if !ok {
 			must(r.free.AddToRow(v.row, v.request))
 		}
@@ -125,7 +125,7 @@ func (r *round) reclaim(leaf int, job fairshare.Job, p *pod) (found bool, err er
 		r.free.Rollback(mark)
 		return false, nil
 	}
-	placement, _ := r.packer.Place(nil, r.free.Matrix(), r.request, nil)
+	placement, _, _ := r.packer.Place(nil, r.free.Matrix(), r.request, nil, nil)
 	must(r.free.SubFromRow(int(placement[0]), p.request)) // not for those after it
 	taken := r.claim.Taken(nil)
 	slices.Sort(taken)

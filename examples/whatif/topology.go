@@ -205,25 +205,23 @@ func (r *report) placeMixed(members *vector.Matrix, rows *vector.Mask, top *gang
 		if err := top.Domains(&domains, top.Levels()[l]); err != nil {
 			return "", err
 		}
-		if found, k := packer.PlaceIn(nil, free, members, rows, &domains); k >= 0 {
+		if found, _, ok := packer.Place(nil, free, members, rows, &domains); ok {
 			return r.domains(found, top, level), nil
 		}
 	}
-	var proved bool
-	if required {
-		_, _, proved = packer.InfeasibleIn(free, members, rows, &domains)
-	} else {
+	within := &domains
+	if !required {
+		within = nil
 		for row := range rows.Len() {
 			if row >= top.Rows() || top.Domain(row, 0) < 0 {
 				rows.Clear(row)
 			}
 		}
-		if found, ok := packer.Place(nil, free, members, rows); ok {
+		if found, _, ok := packer.Place(nil, free, members, rows, nil); ok {
 			return r.domains(found, top, level), nil
 		}
-		_, proved = packer.Infeasible(free, members, rows)
 	}
-	if proved {
+	if _, proved := packer.Infeasible(free, members, rows, within); proved {
 		return "nowhere: there is no room, however its pods are placed", nil
 	}
 	return "not found: its pods differ, and nothing is proved", nil

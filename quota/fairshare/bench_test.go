@@ -294,7 +294,7 @@ func BenchmarkReclaim(b *testing.B) {
 			if !ok || err != nil {
 				b.Fatal(why, err)
 			}
-			scenario := testkit.Must(packer.Filter(dst, overlay, requests, nil, claim.Victims(victims)))
+			scenario := testkit.Must(packer.Filter(dst, overlay, requests, nil, nil, claim.Victims(victims)))
 			why, ok = claim.Keep(func(int) bool { return false }) // all are alike, and the prefix is the shortest
 			if !ok || scenario.Placement == nil || len(claim.Taken(nil)) != 16 {
 				b.Fatal(why, ok, scenario)

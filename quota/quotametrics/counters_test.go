@@ -20,8 +20,8 @@ func ExampleNewCounters() {
 	for i, gpus := range []float64{4, 5} { // one on each node, and more than a node has
 		requests := vector.NewMatrix(vector.Schema{}, 2, 1)
 		requests.SetColumn(0, 0, []float64{gpus, gpus})
-		if _, infeasible := packers[i].Infeasible(free, requests, nil); !infeasible {
-			packers[i].Place(nil, free, requests, nil)
+		if _, infeasible := packers[i].Infeasible(free, requests, nil, nil); !infeasible {
+			packers[i].Place(nil, free, requests, nil, nil)
 		}
 	}
 

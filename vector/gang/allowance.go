@@ -15,7 +15,7 @@ import (
 // permitted set of the victims, as by [Proof.Limit]. Prefix is about the order in which they
 // come: without one, another set may still make room.
 //
-// In [Packer.FilterIn] only victims within the same set count against their owner, unless
+// With domains only victims within the same set count against their owner, unless
 // sets overlap, and in [Packer.FilterTopology] only those in the same domain of a required level.
 // FilterTopology proves nothing about other sets; [Proof.Within] can.
 //

@@ -101,9 +101,9 @@ func TestFilterLimits(t *testing.T) {
 		var got gang.Scenario
 		var err error
 		if domains == nil {
-			got, err = p.Filter(nil, o, c.requests, c.rows, c.victims.all())
+			got, err = p.Filter(nil, o, c.requests, c.rows, nil, c.victims.all())
 		} else {
-			got, err = p.FilterIn(nil, o, c.requests, c.rows, domains, c.victims.all())
+			got, err = p.Filter(nil, o, c.requests, c.rows, domains, c.victims.all())
 		}
 		if err != nil {
 			fail("%v", err)
@@ -235,7 +235,7 @@ func TestPackerLimit(t *testing.T) {
 		{"no owner", gang.Budgets{Limits: limits, Owners: []int32{0, 0, -1}}, "4 of [0 1 2 3] from 4, not proved"},
 	} {
 		testkit.Check(p.Limit(test.b))
-		s, err := p.Filter(nil, vector.NewOverlay(free), requests, nil, victims.all())
+		s, err := p.Filter(nil, vector.NewOverlay(free), requests, nil, nil, victims.all())
 		if got := fmt.Sprintf("%d of %v from %d, %v", s.Prefix, s.Victims, s.LowerBound, s.Infeasible.Reason); err != nil || got != test.want {
 			t.Errorf("%s: %s, %v, want %s", test.name, got, err, test.want)
 		}
@@ -253,17 +253,17 @@ func TestPackerLimit(t *testing.T) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
-	if s, err := p.Filter(nil, vector.NewOverlay(free), requests, nil, victims.all()); err != nil || len(s.Victims) != 4 {
+	if s, err := p.Filter(nil, vector.NewOverlay(free), requests, nil, nil, victims.all()); err != nil || len(s.Victims) != 4 {
 		t.Errorf("after errors: %+v, %v", s, err)
 	}
-	_, err := p.Filter(nil, vector.NewOverlay(free), requests, nil, victimList{Rows: []int32{0, 3}, Amounts: matrixOf(1, vec{2}, vec{1})}.all())
+	_, err := p.Filter(nil, vector.NewOverlay(free), requests, nil, nil, victimList{Rows: []int32{0, 3}, Amounts: matrixOf(1, vec{2}, vec{1})}.all())
 	if err == nil || err.Error() != "victim 1: no row 3 among 3: vector: shapes differ" {
 		t.Error(err)
 	}
 	top := testkit.Must(gang.NewTopology("rack"))
 	testkit.Check(p.Limit(gang.Budgets{Limits: matrixOf(2, vec{1})}))
 	const widths = "gang: matrices have different widths"
-	wantPanic(t, widths, func() { p.Filter(nil, vector.NewOverlay(free), requests, nil, nil) })
+	wantPanic(t, widths, func() { p.Filter(nil, vector.NewOverlay(free), requests, nil, nil, nil) })
 	wantPanic(t, widths, func() {
 		p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), gang.TopologyRequest{Count: 1, Request: vec{1}}, nil, top, nil)
 	})
@@ -361,9 +361,9 @@ func TestLimitAllocations(t *testing.T) {
 	var dst []int32
 	story := func() {
 		_ = p.Limit(b)
-		s, _ := p.Filter(dst, o, c.requests, c.rows, victims)
+		s, _ := p.Filter(dst, o, c.requests, c.rows, nil, victims)
 		dst = s.Placement
-		s, _ = p.FilterIn(dst, o, c.requests, c.rows, racks, victims)
+		s, _ = p.Filter(dst, o, c.requests, c.rows, racks, victims)
 		dst = s.Placement
 	}
 	story()

@@ -151,7 +151,7 @@ func (s *budgetStory) check() {
 		return
 	}
 	now := s.now(func(int) bool { return true })
-	want, _ := s.packer.Infeasible(now, s.c.requests, s.c.rows)
+	want, _ := s.packer.Infeasible(now, s.c.requests, s.c.rows, nil)
 	if want.Reason != gang.InfeasibleAggregate {
 		for j := s.c.free.Cols() - 1; j >= 0; j-- {
 			if short := s.goldenBound(j); short.Reason != gang.NotProved {

@@ -19,9 +19,9 @@ func (c *counts) note(won bool) {
 // Counters yields how often p was asked, and with what result, by names in the form of
 // Prometheus:
 //
-//   - proofs_asked, proofs_won: of Infeasible and InfeasibleIn, and how often it was;
-//   - placements_asked, placements_found: of Place, PlaceIn and PlaceTopology;
-//   - filters_asked, filters_found: of Filter, FilterIn and FilterTopology, and how often
+//   - proofs_asked, proofs_won: of Infeasible, and how often it was;
+//   - placements_asked, placements_found: of Place and PlaceTopology;
+//   - filters_asked, filters_found: of Filter and FilterTopology, and how often
 //     some prefix of the victims was enough.
 //
 // Later versions may yield more. It may be called while p is in use, by any goroutine.

@@ -23,12 +23,12 @@ func TestCounters(t *testing.T) {
 	var p gang.Packer
 	var proof gang.Proof
 	for _, requests := range []*vector.Matrix{fits, not} {
-		p.Infeasible(free, requests, nil)
-		p.InfeasibleIn(free, requests, nil, domains)
-		p.Place(nil, free, requests, nil)
-		p.PlaceIn(nil, free, requests, nil, domains)
-		p.Filter(nil, vector.NewOverlay(free), requests, nil, nil)
-		p.FilterIn(nil, vector.NewOverlay(free), requests, nil, domains, nil)
+		p.Infeasible(free, requests, nil, nil)
+		p.Infeasible(free, requests, nil, domains)
+		p.Place(nil, free, requests, nil, nil)
+		p.Place(nil, free, requests, nil, domains)
+		p.Filter(nil, vector.NewOverlay(free), requests, nil, nil, nil)
+		p.Filter(nil, vector.NewOverlay(free), requests, nil, domains, nil)
 		request := gang.TopologyRequest{Count: 1, Request: requests.Row(nil, 0)}
 		p.PlaceTopology(gang.TopologyPlacement{}, free, request, nil, topology)
 		p.FilterTopology(gang.TopologyPlacement{}, vector.NewOverlay(free), request, nil, topology, nil)

@@ -57,30 +57,30 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 	}
 	first := func(free *vector.Matrix) int { // that is not infeasible
 		return slices.IndexFunc(masks, func(m *vector.Mask) bool {
-			_, infeasible := other.Infeasible(free, c.requests, m)
+			_, infeasible := other.Infeasible(free, c.requests, m, nil)
 			return !infeasible
 		})
 	}
-	why, domain, infeasible := p.InfeasibleIn(c.free, c.requests, c.rows, d)
-	checkNearest(fail, other, c.free, c.requests, masks, c.spread, why, domain, infeasible, first(c.free))
+	why, infeasible := p.Infeasible(c.free, c.requests, c.rows, d)
+	checkNearest(fail, other, c.free, c.requests, masks, c.spread, why, infeasible, first(c.free))
 
 	place := func(free *vector.Matrix) ([]int32, int) {
 		for k, m := range masks {
-			if placement, ok := other.Place(nil, free, c.requests, m); ok {
+			if placement, _, ok := other.Place(nil, free, c.requests, m, nil); ok {
 				return placement, k
 			}
 		}
 		return nil, -1
 	}
-	placement, domain := p.PlaceIn(nil, c.free, c.requests, c.rows, d)
+	placement, domain, _ := p.Place(nil, c.free, c.requests, c.rows, d)
 	if want, wanted := place(c.free); domain != wanted || !slices.Equal(placement, want) {
-		fail("PlaceIn: %v in %d, want %v in %d", placement, domain, want, wanted)
+		fail("Place: %v in %d, want %v in %d", placement, domain, want, wanted)
 	}
 
 	taken := 0
-	got, err := p.FilterIn(nil, vector.NewOverlay(c.free), c.requests, c.rows, d, counting(c.victims.all(), &taken))
+	got, err := p.Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, d, counting(c.victims.all(), &taken))
 	if err != nil {
-		fail("FilterIn: %v", err)
+		fail("Filter: %v", err)
 	}
 	bound := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool { return first(after) >= 0 })
 	if bound < 0 {
@@ -88,11 +88,14 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 		if got.Prefix != -1 || got.LowerBound != len(c.victims.Rows)+1 || taken != len(c.victims.Rows) {
 			fail("infeasible to the end: %+v", got)
 		}
-		checkNearest(fail, other, all, c.requests, masks, c.spread, got.Infeasible, got.Domain, true, -1)
+		checkNearest(fail, other, all, c.requests, masks, c.spread, got.Infeasible, true, -1)
+		if got.Domain != got.Infeasible.Domain {
+			fail("Filter: %+v", got)
+		}
 		return
 	}
 	if got.LowerBound != bound || got.Infeasible.Reason != gang.NotProved {
-		fail("FilterIn: %+v, want the lower bound %d", got, bound)
+		fail("Filter: %+v, want the lower bound %d", got, bound)
 	}
 	places := func(after *vector.Matrix) bool { _, k := place(after); return k >= 0 }
 	want := goldenPrefix(c.free, c.victims, places)
@@ -101,11 +104,11 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 		want = -1
 	case search == gang.SearchBisect && got.Prefix >= 0: // any prefix that begins to work
 		if want = got.Prefix; want > bound && places(released(c.free, c.victims, want-1)) {
-			fail("FilterIn: prefix %d, but %d is enough", want, want-1)
+			fail("Filter: prefix %d, but %d is enough", want, want-1)
 		}
 	}
 	if got.Prefix != want {
-		fail("FilterIn: %+v, want prefix %d", got, want)
+		fail("Filter: %+v, want prefix %d", got, want)
 	}
 	if last := max(got.Prefix, bound); (search != gang.SearchBisect || c.golden().exact()) &&
 		taken != last && !(want < 0 && search == gang.SearchLinear) {
@@ -113,20 +116,21 @@ func checkDomains(t testing.TB, p, other *gang.Packer, search gang.Search, c pac
 	}
 	if got.Prefix < 0 {
 		if got.Domain != -1 || len(got.Placement) != 0 {
-			fail("FilterIn: %+v", got)
+			fail("Filter: %+v", got)
 		}
 		return
 	}
 	wantPlacement, wantDomain := place(released(c.free, c.victims, want))
 	if got.Domain != wantDomain || !slices.Equal(got.Placement, wantPlacement) {
-		fail("FilterIn: %+v, want %v in %d", got, wantPlacement, wantDomain)
+		fail("Filter: %+v, want %v in %d", got, wantPlacement, wantDomain)
 	}
 }
 
 // checkNearest compares an answer about all sets with the answers for each.
-func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vector.Matrix, masks []*vector.Mask, spread gang.Spread, why gang.Infeasibility, domain int, infeasible bool, first int) {
-	if infeasible != (first < 0) || !infeasible && (domain != first || why != gang.Infeasibility{}) {
-		fail("%v, %d, %+v; the first set that is not infeasible is %d", infeasible, domain, why, first)
+func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vector.Matrix, masks []*vector.Mask, spread gang.Spread, why gang.Infeasibility, infeasible bool, first int) {
+	domain := why.Domain
+	if infeasible != (first < 0) || !infeasible && why != (gang.Infeasibility{Domain: first}) {
+		fail("%v, %+v; the first set that is not infeasible is %d", infeasible, why, first)
 	}
 	if !infeasible {
 		return
@@ -137,7 +141,7 @@ func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vec
 	if domain < 0 {
 		return
 	}
-	if want, _ := p.Infeasible(free, requests, masks[domain]); fmt.Sprint(why) != fmt.Sprint(want) {
+	if want, _ := p.Infeasible(free, requests, masks[domain], nil); fmt.Sprint(why) != fmt.Sprint(in(domain, want)) {
 		fail("set %d: %+v, want %+v", domain, why, want)
 	}
 	for k, m := range masks {
@@ -150,12 +154,18 @@ func checkNearest(fail func(string, ...any), p *gang.Packer, free, requests *vec
 		} else if goldenIdentical.counted() {
 			continue
 		}
-		other, _ := p.Infeasible(free, requests, m)
+		other, _ := p.Infeasible(free, requests, m, nil)
 		if why.Reason == gang.InfeasibleAggregate && (other.Reason != why.Reason || other.Column > why.Column ||
 			other.Column == why.Column && (other.Available > why.Available || other.Available == why.Available && k < domain)) {
 			fail("set %d is closest with %+v, and %d has %+v", domain, why, k, other)
 		}
 	}
+}
+
+// in returns why with a set that it is about.
+func in(set int, why gang.Infeasibility) gang.Infeasibility {
+	why.Domain = set
+	return why
 }
 
 // counting counts the victims that are taken.
@@ -278,10 +288,10 @@ func TestPackerInTurns(t *testing.T) {
 	for start := range 8 {
 		cursor := start
 		p := gang.NewPacker(gang.Options{Total: vec{10}, BestFit: vector.TieRoundRobin(&cursor)})
-		got, domain := p.PlaceIn(nil, free, requests, nil, d)
+		got, domain, _ := p.Place(nil, free, requests, nil, d)
 		after := cursor
 		cursor = start
-		want, _ := p.Place(nil, free, requests, maskOf(6, 1, 2, 3, 5))
+		want, _, _ := p.Place(nil, free, requests, maskOf(6, 1, 2, 3, 5), nil)
 		if domain != 1 || !slices.Equal(got, want) || after != cursor {
 			t.Errorf("from %d: %v in %d and cursor %d, want %v and %d", start, got, domain, after, want, cursor)
 		}

@@ -23,7 +23,7 @@ func ExamplePacker_Place() {
 		Total:   vector.SumColumns(nil, free, nil),
 		BestFit: vector.TieLowest(),
 	})
-	placement, ok := packer.Place(nil, free, requests, nil)
+	placement, _, ok := packer.Place(nil, free, requests, nil, nil)
 	fmt.Println(placement, ok)
 	// Output: [0 1 2] true
 }
@@ -40,7 +40,7 @@ func ExamplePacker_Infeasible() {
 	}
 
 	var packer gang.Packer
-	why, infeasible := packer.Infeasible(free, requests, nil)
+	why, infeasible := packer.Infeasible(free, requests, nil, nil)
 	fmt.Println(infeasible, why.Reason)
 	fmt.Printf("%g members, %g places\n", why.Needed, why.Available)
 	// Output:
@@ -73,7 +73,7 @@ func Example_scenarioFilter() {
 
 	packer := gang.NewPacker(gang.Options{Total: vector.ResourceVector{64, 16}})
 	overlay := vector.NewOverlay(free)
-	answer, err := packer.Filter(nil, overlay, requests, nil, victims)
+	answer, err := packer.Filter(nil, overlay, requests, nil, nil, victims)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -154,7 +154,7 @@ func ExampleProof_Limit() {
 }
 
 // A gang that has to stay in one of two racks.
-func ExamplePacker_PlaceIn() {
+func ExamplePacker_Place_domains() {
 	free := vector.NewMatrix(vector.Schema{}, 4, 1)
 	for i, gpus := range []float64{4, 8, 3, 8} {
 		free.SetRow(i, vector.ResourceVector{gpus})
@@ -169,12 +169,12 @@ func ExamplePacker_PlaceIn() {
 	}
 
 	var packer gang.Packer
-	placement, rack := packer.PlaceIn(nil, free, requests, nil, racks)
+	placement, rack, _ := packer.Place(nil, free, requests, nil, racks)
 	fmt.Println("rack", rack, "nodes", placement)
 
 	free.SetRow(3, vector.ResourceVector{4})
-	why, rack, _ := packer.InfeasibleIn(free, requests, nil, racks)
-	fmt.Printf("rack %d: %v, %g of %g\n", rack, why.Reason, why.Available, why.Needed)
+	why, _ := packer.Infeasible(free, requests, nil, racks)
+	fmt.Printf("rack %d: %v, %g of %g\n", why.Domain, why.Reason, why.Available, why.Needed)
 	// Output:
 	// rack 1 nodes [1 1 3 3]
 	// rack 1: aggregate, 12 of 13
@@ -201,8 +201,8 @@ func ExamplePacker_Spread() {
 			fmt.Println(err)
 			return
 		}
-		placement, ok := packer.Place(nil, free, requests, nil)
-		why, _ := packer.Infeasible(free, requests, nil)
+		placement, _, ok := packer.Place(nil, free, requests, nil, nil)
+		why, _ := packer.Infeasible(free, requests, nil, nil)
 		fmt.Println(ok, placement, why.Reason, why.Available, "of", why.Needed)
 	}
 	// Output:

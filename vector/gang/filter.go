@@ -34,15 +34,14 @@ type Scenario struct {
 	// placement the answer is open.
 	Infeasible Infeasibility
 
-	// Domain is, for [Packer.FilterIn], the set of the placement, or the one that
-	// Infeasible is about; -1 when the answer is open or there is no set. It is 0
-	// for Filter.
+	// Domain is the set of the placement, or the one that Infeasible is about; -1 when the
+	// answer is open or there is no set. It is 0 without domains.
 	Domain int
 }
 
 // Filter says how short a prefix of the victims makes the gang placeable on the
-// selected rows, given the free amounts in o: the scenario filter of preemption
-// and consolidation. A victim is a row, on which it runs, and amounts, padded with
+// selected rows within one of the sets of domains, given the free amounts in o: the scenario
+// filter of preemption and consolidation. Nil domains are one set of every row. A victim is a row, on which it runs, and amounts, padded with
 // zeros, which it releases there. Victims come in the order in which they would be
 // evicted. One on a row that is not selected counts in the prefix and makes no room.
 //
@@ -65,19 +64,7 @@ type Scenario struct {
 // before. To go on from the answer, add the released amounts of the prefix and
 // subtract the members. The amounts of a victim are read before the next is asked
 // for. victims must not use p or o; nil stands for none.
-func (p *Packer) Filter(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
-	return p.filter(dst, o, requests, rows, nil, victims)
-}
-
-// FilterIn is [Packer.Filter] for a gang that has to stay within one of the sets of
-// domains: how short a prefix makes it placeable in one of them. It is infeasible
-// when it is in every set, and its placement is the one of [Packer.PlaceIn].
-func (p *Packer) FilterIn(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, domains *Domains, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
-	return p.filter(dst, o, requests, rows, domains, victims)
-}
-
-// filter is FilterIn, and with nil domains Filter.
-func (p *Packer) filter(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, domains *Domains, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
+func (p *Packer) Filter(dst []int32, o *vector.Overlay, requests *vector.Matrix, rows *vector.Mask, domains *Domains, victims iter.Seq2[int, vector.ResourceVector]) (Scenario, error) {
 	free := o.Matrix()
 	p.prepare(free, requests, rows, domains)
 	p.sets.index(free.Rows())
@@ -196,7 +183,7 @@ func (s *search) mayFit() bool {
 	if !s.packer.allowance.on {
 		return s.packer.progress.open > 0
 	}
-	_, _, infeasible := s.packer.proof.InfeasibleIn()
+	_, infeasible := s.packer.proof.Infeasible()
 	return !infeasible
 }
 
@@ -273,11 +260,11 @@ func (s *search) finish() (Scenario, error) {
 	}
 	answer := Scenario{Prefix: -1, LowerBound: s.released + 1}
 	if p.allowance.on {
-		answer.Infeasible, answer.Domain, _ = p.proof.InfeasibleIn()
+		answer.Infeasible, _ = p.proof.Infeasible()
 	} else {
-		answer.Domain = p.progress.closest()
-		answer.Infeasible = p.progress.why(answer.Domain)
+		answer.Infeasible = p.progress.why(p.progress.closest())
 	}
+	answer.Domain = answer.Infeasible.Domain
 	return answer, nil
 }
 

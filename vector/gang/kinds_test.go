@@ -37,14 +37,14 @@ func TestInfeasibleManyKinds(t *testing.T) {
 		c := manyKinds(members)
 		p := gang.NewPacker(gang.Options{})
 		rejected := func(after *vector.Matrix) bool {
-			_, infeasible := p.Infeasible(after, c.requests, nil)
+			_, infeasible := p.Infeasible(after, c.requests, nil, nil)
 			return infeasible
 		}
 		if after := released(c.free, c.victims, members); rejected(after) {
 			t.Errorf("%d members: rejected, and each has a row of its own", members)
 		}
 		bound := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool { return !rejected(after) })
-		got, err := p.Filter(nil, vector.NewOverlay(c.free), c.requests, nil, c.victims.all())
+		got, err := p.Filter(nil, vector.NewOverlay(c.free), c.requests, nil, nil, c.victims.all())
 		if err != nil || bound != members || got.LowerBound != bound {
 			t.Errorf("%d members: lower bound %d, %v; Infeasible rejects up to %d", members, got.LowerBound, err, bound)
 		}
@@ -54,7 +54,7 @@ func TestInfeasibleManyKinds(t *testing.T) {
 		for i := range roomy.Rows() {
 			roomy.SetRow(i, vec{float64(1000 + members - 2), 2000, 1})
 		}
-		why, infeasible := p.Infeasible(roomy, c.requests, nil)
+		why, infeasible := p.Infeasible(roomy, c.requests, nil, nil)
 		if want := (gang.Infeasibility{
 			Reason: gang.InfeasibleMember, Column: 0, Member: members - 1,
 			Needed: float64(1000 + members - 1), Available: float64(1000 + members - 2),
@@ -67,7 +67,7 @@ func TestInfeasibleManyKinds(t *testing.T) {
 		for i := range roomy.Rows() {
 			roomy.SetRow(i, vec{1999, 1500, 9})
 		}
-		if why, _ := p.Infeasible(roomy, c.requests, nil); why.Reason != gang.InfeasibleCopies {
+		if why, _ := p.Infeasible(roomy, c.requests, nil, nil); why.Reason != gang.InfeasibleCopies {
 			t.Errorf("%d members: %+v", members, why)
 		}
 	}

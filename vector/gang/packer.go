@@ -119,56 +119,49 @@ func NewPacker(options Options) *Packer {
 	return &Packer{options: options}
 }
 
-// Place looks for a valid placement of the gang on the selected rows of free.
-// It sets dst to the row of each member, in the order of requests, and returns
-// it; dst is overwritten and grown when its capacity is short. ok is false, and
-// the result empty, when it finds none, which proves nothing unless all members, or
-// all but a leader, request the same. A leader is placed first, on the first or best
-// row that leaves room for all workers. A gang without members has an empty placement.
+// Place looks for a valid placement of the gang on the selected rows of free, within one of the
+// sets of domains. It sets dst to the row of each member, in the order of requests, and returns
+// it; dst is overwritten and grown when its capacity is short. domain is the first set in which
+// it finds a placement; nil domains are one set of every row. ok is false, the placement empty
+// and domain -1 when it finds none, which proves nothing unless all members, or all but a leader,
+// request the same. A leader is placed first, on the first or best row that leaves room for all
+// workers. A gang without members has an empty placement.
 //
 // free is only read: to go on from a placement, subtract each member from its
 // row. With [vector.TieRoundRobin] the cursor moves on as members are placed, and
-// stays where it was when there is no placement.
-func (p *Packer) Place(dst []int32, free, requests *vector.Matrix, rows *vector.Mask) (placement []int32, ok bool) {
-	p.prepare(free, requests, rows, nil)
-	p.survey(free)
-	placement, ok = p.place(dst, free, 0)
-	p.placements.note(ok)
-	return placement, ok
-}
-
-// PlaceIn is [Packer.Place] for a gang that has to stay within one of the sets of
-// domains: it returns the first set in which it finds a placement, and -1 when there
-// is none. The time is linear in the rows of the sets that it looks at.
-func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (placement []int32, domain int) {
+// stays where it was when there is no placement. The time is linear in the rows of the sets that
+// it looks at.
+func (p *Packer) Place(dst []int32, free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (placement []int32, domain int, ok bool) {
 	p.prepare(free, requests, rows, domains)
-	p.bounds.take(&p.gang, &p.spread)
-	p.progress.start(&p.bounds, free, &p.sets)
+	if domains != nil {
+		p.bounds.take(&p.gang, &p.spread)
+		p.progress.start(&p.bounds, free, &p.sets)
+	}
 	// The survey is a pass over all rows, for nothing where no set may hold the gang.
 	surveyed := false
 	for d := range p.sets.n {
-		if !p.progress.mayHold(d) {
+		if domains != nil && !p.progress.mayHold(d) {
 			continue
 		}
 		if !surveyed {
 			p.survey(free)
 			surveyed = true
 		}
-		var ok bool
 		if dst, ok = p.place(dst, free, d); ok {
 			p.placements.note(true)
-			return dst, d
+			return dst, d, true
 		}
 	}
 	p.placements.note(false)
-	return dst[:0], -1
+	return dst[:0], -1, false
 }
 
 // Infeasible reports whether the gang provably has no valid placement on the
-// selected rows of free, and why. It tests necessary conditions only, so it
-// never rejects a gang that [Packer] could place, and false proves nothing. The
-// aggregate is tested first, then both other conditions for one different request
-// after another, then the amounts; the first condition that fails is reported:
+// selected rows of free within one of the sets of domains, and why. It tests necessary
+// conditions only, so it never rejects a gang that [Packer] could place, and false proves
+// nothing. Nil domains are one set of every row. The aggregate is tested first, then both other
+// conditions for one different request after another, then the amounts; the first condition that
+// fails is reported:
 //
 //   - aggregate: in every resource, the positive free amounts of the rows add
 //     up to at least what the members request;
@@ -188,41 +181,33 @@ func (p *Packer) PlaceIn(dst []int32, free, requests *vector.Matrix, rows *vecto
 // of each resource. Counting stops where there are enough copies, which in a roomy
 // cluster is soon.
 //
-// The answer is monotone: when free amounts grow, or rows are added, a gang that
-// was not rejected stays so, unless the rows are new sets of a Spread with Skew. Sums are exact. Where the requests of a resource
-// are not whole numbers with a sum below 2^53, they count a little less, by a
-// factor of 1-(members+2)/2^51, which covers every rounding of the definition of
-// a valid placement; docs/proofs.md has the proofs.
-func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask) (why Infeasibility, infeasible bool) {
-	p.take(free, requests, rows, nil)
-	p.bounds.take(&p.gang, &p.spread)
-	why, infeasible = p.bounds.why(0, free, p.sets.selected)
-	p.proofs.note(infeasible)
-	return why, infeasible
-}
-
-// InfeasibleIn is [Packer.Infeasible] for a gang that has to stay within one of the
-// sets of domains: infeasible says that it provably fits in none. domain is then the
-// set that comes closest, and why is about that. Otherwise it is the first set for
-// which nothing is proved.
+// The answer is monotone: when free amounts grow, or rows are added, a gang that was not rejected
+// stays so, unless the rows are new sets of a Spread with Skew. Sums are exact. Where the requests
+// of a resource are not whole numbers with a sum below 2^53, they count a little less, by a factor
+// of 1-(members+2)/2^51, which covers every rounding of the definition of a valid placement;
+// docs/proofs.md has the proofs.
 //
-// Nearest is the set with the most places, for a gang whose members all request the same,
-// or all but a leader; otherwise the set that fails at the latest condition, and of those
-// the one that has the most of what the condition asks for. Ties go to the first set.
-// domain is -1 when there is none.
-func (p *Packer) InfeasibleIn(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (why Infeasibility, domain int, infeasible bool) {
+// When all sets are infeasible, why is about the one that comes closest: the set with the most
+// places, for a gang whose members all request the same, or all but a leader; otherwise the set
+// that fails at the latest condition, and of those the one that has the most of what the
+// condition asks for. Ties go to the first set.
+func (p *Packer) Infeasible(free, requests *vector.Matrix, rows *vector.Mask, domains *Domains) (why Infeasibility, infeasible bool) {
 	p.take(free, requests, rows, domains)
 	p.bounds.take(&p.gang, &p.spread)
+	if domains == nil { // in the kernels, and nothing is kept
+		why, infeasible = p.bounds.why(0, free, p.sets.selected)
+		p.proofs.note(infeasible)
+		return why, infeasible
+	}
 	p.progress.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
 		if p.progress.advance(d); p.progress.isOpen(d) {
 			p.proofs.note(false)
-			return Infeasibility{}, d, false
+			return Infeasibility{Domain: d}, false
 		}
 	}
 	p.proofs.note(true)
-	domain = p.progress.closest()
-	return p.progress.why(domain), domain, true
+	return p.progress.why(p.progress.closest()), true
 }
 
 // take checks the operands and takes the gang and the row sets.

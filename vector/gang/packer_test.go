@@ -322,14 +322,14 @@ func checkCase(t testing.TB, p *gang.Packer, linear bool, c packCase) {
 	}
 	golden := c.golden()
 	possible := golden.placeable(c.free, c.rows)
-	why, infeasible := p.Infeasible(c.free, c.requests, c.rows)
+	why, infeasible := p.Infeasible(c.free, c.requests, c.rows, nil)
 	if infeasible && possible {
 		fail("rejects a gang that fits: %+v", why)
 	}
 	if infeasible != (why.Reason != gang.NotProved) {
 		fail("Infeasible says %v with %+v", infeasible, why)
 	}
-	placement, ok := p.Place(nil, c.free, c.requests, c.rows)
+	placement, _, ok := p.Place(nil, c.free, c.requests, c.rows, nil)
 	if ok && !golden.fits(c.free, c.rows, placement) {
 		fail("invalid placement %v", placement)
 	}
@@ -342,7 +342,7 @@ func checkCase(t testing.TB, p *gang.Packer, linear bool, c packCase) {
 func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail func(string, ...any)) {
 	t.Helper()
 	o := vector.NewOverlay(c.free)
-	got, err := p.Filter(nil, o, c.requests, c.rows, c.victims.all())
+	got, err := p.Filter(nil, o, c.requests, c.rows, nil, c.victims.all())
 	if err != nil {
 		fail("Filter: %v", err)
 	}
@@ -358,7 +358,7 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 		fail("lower bound %d, but %d victims are enough", got.LowerBound, least)
 	}
 	bound := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool {
-		_, infeasible := p.Infeasible(after, c.requests, c.rows)
+		_, infeasible := p.Infeasible(after, c.requests, c.rows, nil)
 		return !infeasible
 	})
 	if proved := bound < 0; proved != (got.Infeasible.Reason != gang.NotProved) ||
@@ -366,11 +366,11 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 		fail("lower bound %+v, want prefix %d", got, bound)
 	}
 	all := released(c.free, c.victims, len(c.victims.Rows))
-	if why, _ := p.Infeasible(all, c.requests, c.rows); got.Infeasible.Reason != gang.NotProved && fmt.Sprint(why) != fmt.Sprint(got.Infeasible) {
+	if why, _ := p.Infeasible(all, c.requests, c.rows, nil); got.Infeasible.Reason != gang.NotProved && fmt.Sprint(why) != fmt.Sprint(got.Infeasible) {
 		fail("%+v, want %+v", got.Infeasible, why)
 	}
 	places := func(n int) bool {
-		_, ok := p.Place(nil, released(c.free, c.victims, n), c.requests, c.rows)
+		_, _, ok := p.Place(nil, released(c.free, c.victims, n), c.requests, c.rows, nil)
 		return ok
 	}
 	if got.Prefix >= 0 {
@@ -387,7 +387,7 @@ func checkFilter(t testing.TB, p *gang.Packer, linear bool, c packCase, fail fun
 	}
 	if linear {
 		want := goldenPrefix(c.free, c.victims, func(after *vector.Matrix) bool {
-			_, ok := p.Place(nil, after, c.requests, c.rows)
+			_, _, ok := p.Place(nil, after, c.requests, c.rows, nil)
 			return ok
 		})
 		if got.Prefix != want {
@@ -431,14 +431,14 @@ func TestPackerMonotone(t *testing.T) {
 	var p gang.Packer
 	for range 3000 {
 		c := smallCase(r, false)
-		if _, infeasible := p.Infeasible(c.free, c.requests, c.rows); infeasible {
+		if _, infeasible := p.Infeasible(c.free, c.requests, c.rows, nil); infeasible {
 			continue
 		}
 		more := released(c.free, c.victims, len(c.victims.Rows))
-		if why, infeasible := p.Infeasible(more, c.requests, c.rows); infeasible {
+		if why, infeasible := p.Infeasible(more, c.requests, c.rows, nil); infeasible {
 			t.Fatalf("%+v after adding %v to %v", why, contents(c.victims.Amounts), contents(c.free))
 		}
-		if why, infeasible := p.Infeasible(c.free, c.requests, nil); infeasible {
+		if why, infeasible := p.Infeasible(c.free, c.requests, nil, nil); infeasible {
 			t.Fatalf("%+v after adding rows to %v of %v", why, c.rows, contents(c.free))
 		}
 	}
@@ -490,7 +490,7 @@ func TestFilterAtScale(t *testing.T) {
 				var want []int // prefixes of the first packers, by search
 				for k, p := range packers(vec{100, 100, 100, 100, 100}) {
 					o := vector.NewOverlay(c.free)
-					got, err := p.Filter(nil, o, c.requests, c.rows, c.victims.all())
+					got, err := p.Filter(nil, o, c.requests, c.rows, nil, c.victims.all())
 					if err != nil || got.Prefix < 0 {
 						t.Fatalf("%+v, %v", got, err)
 					}
@@ -499,7 +499,7 @@ func TestFilterAtScale(t *testing.T) {
 						t.Fatalf("seed %d: invalid placement", seed)
 					}
 					before := released(c.free, c.victims, got.LowerBound-1)
-					if _, infeasible := p.Infeasible(before, c.requests, c.rows); !infeasible {
+					if _, infeasible := p.Infeasible(before, c.requests, c.rows, nil); !infeasible {
 						t.Fatalf("seed %d: lower bound %d is not the least", seed, got.LowerBound)
 					}
 					if !slices.EqualFunc(contents(o.Matrix()), contents(c.free), slices.Equal[[]float64]) {
@@ -563,7 +563,7 @@ func TestPlace(t *testing.T) {
 		if test.rows != nil {
 			rows = maskOf(len(test.free), test.rows...)
 		}
-		got, ok := gang.NewPacker(test.options).Place(nil, matrixOf(cols, test.free...), matrixOf(cols, test.requests...), rows)
+		got, _, ok := gang.NewPacker(test.options).Place(nil, matrixOf(cols, test.free...), matrixOf(cols, test.requests...), rows, nil)
 		if ok != (test.want != nil) || !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, %v, want %v", test.name, got, ok, test.want)
 		}
@@ -578,32 +578,32 @@ func TestFirstFitIsNotMonotone(t *testing.T) {
 	p := gang.NewPacker(gang.Options{Total: vec{20, 20}, Search: gang.SearchLinear})
 	requests := matrixOf(2, vec{1, 6}, vec{4, 1}, vec{1, 0})
 	less, more := matrixOf(2, vec{4, 3}, vec{1, 7}, vec{1, 0}), matrixOf(2, vec{4, 6}, vec{1, 7}, vec{1, 0})
-	if got, ok := p.Place(nil, less, requests, nil); !ok || !slices.Equal(got, []int32{1, 0, 2}) {
+	if got, _, ok := p.Place(nil, less, requests, nil, nil); !ok || !slices.Equal(got, []int32{1, 0, 2}) {
 		t.Errorf("less room: %v, %v", got, ok)
 	}
-	if got, ok := p.Place(nil, more, requests, nil); ok {
+	if got, _, ok := p.Place(nil, more, requests, nil, nil); ok {
 		t.Errorf("more room: %v", got)
 	}
-	if why, infeasible := p.Infeasible(more, requests, nil); infeasible {
+	if why, infeasible := p.Infeasible(more, requests, nil, nil); infeasible {
 		t.Errorf("rejected, but {1, 0, 2} fits: %+v", why)
 	}
 
 	// The filter meets the same: one victim is not enough for the heuristic,
 	// though none may be needed.
 	victims := victimList{Rows: []int32{0, 1}, Amounts: matrixOf(2, vec{0, 3}, vec{3, 0})}
-	got, err := p.Filter(nil, vector.NewOverlay(less), requests, nil, victims.all())
+	got, err := p.Filter(nil, vector.NewOverlay(less), requests, nil, nil, victims.all())
 	if err != nil || got.Prefix != 0 || got.LowerBound != 0 {
 		t.Errorf("from less room: %+v, %v", got, err)
 	}
 	victims = victimList{Rows: []int32{1}, Amounts: matrixOf(2, vec{3, 0})}
-	got, err = p.Filter(nil, vector.NewOverlay(more), requests, nil, victims.all())
+	got, err = p.Filter(nil, vector.NewOverlay(more), requests, nil, nil, victims.all())
 	if err != nil || got.Prefix != 1 || got.LowerBound != 0 || !slices.Equal(got.Placement, []int32{0, 1, 0}) {
 		t.Errorf("from more room: %+v, %v", got, err)
 	}
 
 	// Two members are a leader and a worker, which are placed wherever they fit.
 	for _, free := range []*vector.Matrix{matrixOf(2, vec{4, 4}, vec{2, 10}, vec{2, 0}), matrixOf(2, vec{4, 7}, vec{2, 10}, vec{2, 0})} {
-		if got, ok := p.Place(nil, free, matrixOf(2, vec{1, 6}, vec{4, 1}), nil); !ok || !slices.Equal(got, []int32{1, 0}) {
+		if got, _, ok := p.Place(nil, free, matrixOf(2, vec{1, 6}, vec{4, 1}), nil, nil); !ok || !slices.Equal(got, []int32{1, 0}) {
 			t.Errorf("two members: %v, %v", got, ok)
 		}
 	}
@@ -636,14 +636,14 @@ func TestRestarts(t *testing.T) {
 		}
 		for _, restarts := range []int{0, 8, 32} {
 			p := gang.NewPacker(gang.Options{Total: vec{1, 1, 1, 1}, Restarts: restarts, Seed: 1})
-			got, ok := p.Place(nil, free, requests, nil)
+			got, _, ok := p.Place(nil, free, requests, nil, nil)
 			if ok {
 				placed[restarts]++
 				if !goldenFits(free, requests, nil, got) {
 					t.Fatal("invalid placement")
 				}
 			}
-			if again, _ := p.Place(nil, free, requests, nil); !slices.Equal(got, again) {
+			if again, _, _ := p.Place(nil, free, requests, nil, nil); !slices.Equal(got, again) {
 				t.Fatal("not deterministic")
 			}
 		}
@@ -706,7 +706,7 @@ func TestInfeasible(t *testing.T) {
 			rows = maskOf(len(test.free), test.rows...)
 		}
 		var p gang.Packer
-		got, infeasible := p.Infeasible(matrixOf(cols, test.free...), matrixOf(cols, test.requests...), rows)
+		got, infeasible := p.Infeasible(matrixOf(cols, test.free...), matrixOf(cols, test.requests...), rows, nil)
 		if infeasible != (test.want.Reason != gang.NotProved) || fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
@@ -732,7 +732,7 @@ func TestInfeasibleIsExact(t *testing.T) {
 		{[]vec{{tiny}, {tiny}}, []vec{{tiny}, {tiny}}, false},
 		{[]vec{{tiny}}, []vec{{tiny}, {tiny}}, true},
 	} {
-		if why, got := p.Infeasible(matrixOf(1, test.free...), matrixOf(1, test.requests...), nil); got != test.want {
+		if why, got := p.Infeasible(matrixOf(1, test.free...), matrixOf(1, test.requests...), nil, nil); got != test.want {
 			t.Errorf("%v on %v: infeasible is %v, %+v", test.requests, test.free, got, why)
 		}
 	}
@@ -753,7 +753,7 @@ func TestInfeasibleAllowsForRounding(t *testing.T) {
 	}
 	var p gang.Packer
 	free := matrixOf(2, sum)
-	why, infeasible := p.Infeasible(free, requests, nil)
+	why, infeasible := p.Infeasible(free, requests, nil, nil)
 	if infeasible || !goldenFits(free, requests, nil, make([]int32, 8)) {
 		t.Errorf("rejected: %+v", why)
 	}
@@ -771,7 +771,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 		}
 		cursor, again := 123, 123
 		options := gang.Options{Total: total, BestFit: vector.TieRoundRobin(&cursor)}
-		got, err := gang.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
+		got, err := gang.NewPacker(options).Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, nil, c.victims.all())
 		if err != nil || got.Prefix < 0 {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -780,7 +780,7 @@ func TestFilterTurnsOnce(t *testing.T) {
 		}
 		options.BestFit = vector.TieRoundRobin(&again)
 		after := released(c.free, c.victims, got.Prefix)
-		want, _ := gang.NewPacker(options).Place(nil, after, c.requests, c.rows)
+		want, _, _ := gang.NewPacker(options).Place(nil, after, c.requests, c.rows, nil)
 		if !slices.Equal(got.Placement, want) || cursor != again {
 			t.Errorf("seed %d: placement %v and cursor %d, want %v and %d", seed, got.Placement, cursor, want, again)
 		}
@@ -797,7 +797,7 @@ func TestFilterKeepsTheOverlay(t *testing.T) {
 	testkit.Check(o.AddToRow(0, vec{1}))
 	victims := victimList{Rows: []int32{1, 0, 1}, Amounts: matrixOf(1, vec{0.2}, vec{1}, vec{9})}
 	var p gang.Packer
-	got, err := p.Filter(nil, o, matrixOf(1, vec{3}), nil, victims.all())
+	got, err := p.Filter(nil, o, matrixOf(1, vec{3}), nil, nil, victims.all())
 	if err != nil || got.Prefix != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -837,7 +837,7 @@ func TestVictimErrors(t *testing.T) {
 	}
 	filter := func(requests ...vec) func(int, vec) error {
 		return func(row int, amounts vec) error {
-			_, err := p.Filter(nil, o, matrixOf(2, requests...), nil, victims(row, amounts))
+			_, err := p.Filter(nil, o, matrixOf(2, requests...), nil, nil, victims(row, amounts))
 			return err
 		}
 	}
@@ -889,7 +889,7 @@ func TestVictimErrors(t *testing.T) {
 	wantMatrix(t, "after errors", o.Matrix(), contents(free))
 	wantMatrix(t, "after errors", proof.Matrix(), contents(free))
 
-	if got, err := p.Filter(nil, o, matrixOf(2, vec{2, 2}), nil, victims(9, nil)); err != nil || got.Prefix != 1 || taken != 1 {
+	if got, err := p.Filter(nil, o, matrixOf(2, vec{2, 2}), nil, nil, victims(9, nil)); err != nil || got.Prefix != 1 || taken != 1 {
 		t.Errorf("an answer before the victim at fault: %+v, %v, %d taken", got, err, taken)
 	}
 	proof.Reset(matrixOf(2, vec{1}), matrixOf(2, vec{2}), nil)
@@ -902,24 +902,24 @@ func TestPackerPanics(t *testing.T) {
 	var p gang.Packer
 	free, requests := matrixOf(2, vec{1}, vec{1}), matrixOf(2, vec{1})
 	wantPanic(t, "vector: round-robin tie without a cursor", func() {
-		gang.NewPacker(gang.Options{BestFit: vector.TieRoundRobin(nil)}).Place(nil, free, requests, nil)
+		gang.NewPacker(gang.Options{BestFit: vector.TieRoundRobin(nil)}).Place(nil, free, requests, nil, nil)
 	})
 	wantPanic(t, "gang: undefined search", func() { gang.NewPacker(gang.Options{Search: gang.SearchBound + 1}) })
-	wantPanic(t, "gang: matrices have different widths", func() { p.Place(nil, free, matrixOf(1, vec{1}), nil) })
-	wantPanic(t, "gang: mask lengths differ", func() { p.Place(nil, free, requests, vector.NewMask(3)) })
-	wantPanic(t, "gang: mask lengths differ", func() { p.Infeasible(free, requests, vector.NewMask(3)) })
+	wantPanic(t, "gang: matrices have different widths", func() { p.Place(nil, free, matrixOf(1, vec{1}), nil, nil) })
+	wantPanic(t, "gang: mask lengths differ", func() { p.Place(nil, free, requests, vector.NewMask(3), nil) })
+	wantPanic(t, "gang: mask lengths differ", func() { p.Infeasible(free, requests, vector.NewMask(3), nil) })
 	wantPanic(t, "gang: vector is longer than the matrix is wide", func() {
-		gang.NewPacker(gang.Options{Total: vec{1, 1, 1}}).Place(nil, free, requests, nil)
+		gang.NewPacker(gang.Options{Total: vec{1, 1, 1}}).Place(nil, free, requests, nil, nil)
 	})
 	filter := func(row int, amounts vec) {
-		_, _ = p.Filter(nil, vector.NewOverlay(free), requests, maskOf(2), func(yield func(int, vec) bool) { yield(row, amounts) })
+		_, _ = p.Filter(nil, vector.NewOverlay(free), requests, maskOf(2), nil, func(yield func(int, vec) bool) { yield(row, amounts) })
 	}
 	wantPanic(t, "gang: vector is longer than the matrix is wide", func() { filter(0, vec{1, 1, 1}) })
 	domains := &gang.Domains{Rows: []int32{0, 1, 0}, Offsets: vector.Offsets{0, 2, 3}}
 	for _, in := range []func(*gang.Domains){
-		func(d *gang.Domains) { p.InfeasibleIn(free, requests, nil, d) },
-		func(d *gang.Domains) { p.PlaceIn(nil, free, requests, nil, d) },
-		func(d *gang.Domains) { _, _ = p.FilterIn(nil, vector.NewOverlay(free), requests, nil, d, nil) },
+		func(d *gang.Domains) { p.Infeasible(free, requests, nil, d) },
+		func(d *gang.Domains) { p.Place(nil, free, requests, nil, d) },
+		func(d *gang.Domains) { _, _ = p.Filter(nil, vector.NewOverlay(free), requests, nil, d, nil) },
 	} {
 		in(domains)
 		in(&gang.Domains{})
@@ -939,7 +939,7 @@ func TestPackerPanics(t *testing.T) {
 	overlay := vector.NewOverlay(free)
 	ranked := gang.NewPacker(gang.Options{BestFit: vector.TieRank([]int32{0})})
 	wantPanic(t, "vector: rank has another number of rows", func() {
-		_, _ = ranked.Filter(nil, overlay, matrixOf(2, vec{2}), nil, victimList{Rows: []int32{0, 0}, Amounts: free}.all())
+		_, _ = ranked.Filter(nil, overlay, matrixOf(2, vec{2}), nil, nil, victimList{Rows: []int32{0, 0}, Amounts: free}.all())
 	})
 	if overlay.Matrix().At(0, 0) != 1 {
 		t.Error("the call that panicked has changed the overlay")
@@ -968,12 +968,12 @@ func tenSets(rows int) *gang.Domains {
 
 // ask asks p every question about the gang of c, and returns the storage of the answers.
 func (c packCase) ask(t *testing.T, p *gang.Packer, dst []int32, o *vector.Overlay, sets *gang.Domains, victims iter.Seq2[int, vec]) []int32 {
-	got := testkit.Must(p.Filter(dst, o, c.requests, c.rows, victims))
-	dst, _ = p.Place(got.Placement, c.free, c.requests, c.rows)
-	p.Infeasible(c.free, c.requests, c.rows)
-	got = testkit.Must(p.FilterIn(dst, o, c.requests, c.rows, sets, victims))
-	dst, _ = p.PlaceIn(got.Placement, c.free, c.requests, c.rows, sets)
-	p.InfeasibleIn(c.free, c.requests, c.rows, sets)
+	got := testkit.Must(p.Filter(dst, o, c.requests, c.rows, nil, victims))
+	dst, _, _ = p.Place(got.Placement, c.free, c.requests, c.rows, nil)
+	p.Infeasible(c.free, c.requests, c.rows, nil)
+	got = testkit.Must(p.Filter(dst, o, c.requests, c.rows, sets, victims))
+	dst, _, _ = p.Place(got.Placement, c.free, c.requests, c.rows, sets)
+	p.Infeasible(c.free, c.requests, c.rows, sets)
 	return dst
 }
 
@@ -1004,7 +1004,7 @@ func TestPackersShareASnapshot(t *testing.T) {
 	for i := range answers {
 		workers.Go(func() {
 			p := gang.NewPacker(gang.Options{Total: total, BestFit: vector.TieSeeded(3)})
-			answers[i], _ = p.Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, c.victims.all())
+			answers[i], _ = p.Filter(nil, vector.NewOverlay(c.free), c.requests, c.rows, nil, c.victims.all())
 		})
 	}
 	workers.Wait()

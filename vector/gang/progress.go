@@ -306,7 +306,7 @@ func (c *progress) has(d int) float64 {
 // few of many: the loop of an eviction asks after each victim.
 func (c *progress) why(d int) Infeasibility {
 	if d < 0 {
-		return Infeasibility{}
+		return Infeasibility{Domain: d}
 	}
 	free, selected := c.free, c.sets.selected
 	switch {
@@ -335,5 +335,6 @@ func (c *progress) why(d int) Infeasibility {
 		first = 0
 	}
 	why, _ := c.bounds.why(first, free, selected)
+	why.Domain = d
 	return why
 }

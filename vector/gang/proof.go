@@ -200,18 +200,28 @@ func (p *Proof) Rollback(mark Mark) {
 // [Packer]. It is read-only and follows later changes.
 func (p *Proof) Matrix() *vector.Matrix { return p.overlay.Matrix() }
 
-// Infeasible returns what [Packer.Infeasible] returns for the amounts as they are
-// now: whether the gang provably has no valid placement, and why. With budgets it is also
-// true where it is proved for every permitted set of the victims. That is tested after the
-// sums of the columns and before copies are counted.
+// Infeasible returns what [Packer.Infeasible] returns for the domains of [Proof.Within] and the
+// amounts as they are now: whether the gang provably has no valid placement, and why. With budgets
+// it is also true where it is proved for every permitted set of the victims, in a set of domains of
+// the ones on its rows. That is tested after the sums of the columns and before copies are counted,
+// in a set of domains last: one that lacks nothing else comes closer than all others.
 func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
+	if p.within.on {
+		why, infeasible = p.within.infeasible(p)
+	} else {
+		why, infeasible = p.infeasible()
+	}
+	p.proofs.note(infeasible)
+	return why, infeasible
+}
+
+// infeasible is Infeasible without domains.
+func (p *Proof) infeasible() (why Infeasibility, infeasible bool) {
 	for ; p.first < len(p.known); p.first++ {
 		if !p.holds(p.first) {
-			p.proofs.note(true)
 			return p.why(p.first), true
 		}
 	}
-	p.proofs.note(false)
 	return Infeasibility{}, false
 }
 

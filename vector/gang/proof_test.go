@@ -63,7 +63,7 @@ func (s *proofStory) fail(format string, args ...any) {
 func (s *proofStory) check() {
 	s.t.Helper()
 	why, infeasible := s.proof.Infeasible()
-	want, wanted := s.packer.Infeasible(s.now, s.c.requests, s.c.rows)
+	want, wanted := s.packer.Infeasible(s.now, s.c.requests, s.c.rows, nil)
 	if infeasible != wanted || fmt.Sprint(why) != fmt.Sprint(want) {
 		s.fail("says %v, %+v, want %v, %+v", infeasible, why, wanted, want)
 	}
@@ -234,7 +234,7 @@ func TestProofMany(t *testing.T) {
 		check := func(released int) {
 			t.Helper()
 			why, infeasible := p.Infeasible()
-			want, wanted := packer.Infeasible(p.Matrix(), c.requests, nil)
+			want, wanted := packer.Infeasible(p.Matrix(), c.requests, nil, nil)
 			if infeasible != wanted || why != want || infeasible == (released == members) {
 				t.Fatalf("%d released: %v %+v, want %v %+v", released, infeasible, why, wanted, want)
 			}

@@ -215,8 +215,8 @@ func TestSpread(t *testing.T) {
 		setSpread(t, test.spread, &p)
 		proof.Reset(free, test.requests, test.rows)
 		testkit.Check(proof.Spread(test.spread))
-		why, infeasible := p.Infeasible(free, test.requests, test.rows)
-		placement, ok := p.Place(nil, free, test.requests, test.rows)
+		why, infeasible := p.Infeasible(free, test.requests, test.rows, nil)
+		placement, _, ok := p.Place(nil, free, test.requests, test.rows, nil)
 		if test.why != why || infeasible == ok || !slices.Equal(placement, test.placement) {
 			t.Errorf("%s: %+v, %v, want %+v, %v", test.name, why, placement, test.why, test.placement)
 		}
@@ -250,7 +250,7 @@ func TestSpreadErrors(t *testing.T) {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
-		why, _ := p.Infeasible(free, requests, nil)
+		why, _ := p.Infeasible(free, requests, nil, nil)
 		same, _ := proof.Infeasible()
 		if why.Reason != gang.InfeasibleSpread || same != why {
 			t.Errorf("after %s: %+v, %+v", want, why, same)
@@ -275,18 +275,18 @@ func TestSpreadPanics(t *testing.T) {
 	beyond := gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{2}, Offsets: vector.Offsets{0, 1}}}
 	setSpread(t, beyond, &p)
 	for _, ask := range []func(){
-		func() { p.Infeasible(free, requests, nil) },
-		func() { p.Place(nil, free, requests, nil) },
-		func() { p.InfeasibleIn(free, requests, nil, &gang.Domains{}) },
-		func() { p.PlaceIn(nil, free, requests, nil, &gang.Domains{}) },
-		func() { _, _ = p.Filter(nil, vector.NewOverlay(free), requests, nil, nil) },
+		func() { p.Infeasible(free, requests, nil, nil) },
+		func() { p.Place(nil, free, requests, nil, nil) },
+		func() { p.Infeasible(free, requests, nil, &gang.Domains{}) },
+		func() { p.Place(nil, free, requests, nil, &gang.Domains{}) },
+		func() { _, _ = p.Filter(nil, vector.NewOverlay(free), requests, nil, nil, nil) },
 		func() { _ = proof.Spread(beyond) },
 	} {
 		wantPanic(t, "gang: rows of a domain do not ascend within the matrix", ask)
 	}
 	for _, running := range [][]int{{1}, {1, 1, 1}} {
 		setSpread(t, gang.Spread{Most: 2, Running: running}, &p)
-		wantPanic(t, "gang: running pods of another number of rows", func() { p.Infeasible(free, requests, nil) })
+		wantPanic(t, "gang: running pods of another number of rows", func() { p.Infeasible(free, requests, nil, nil) })
 		wantPanic(t, "gang: running pods of another number of rows", func() { _ = proof.Spread(gang.Spread{Most: 2, Running: running}) })
 	}
 	proof.Reset(free, requests, nil)
@@ -308,7 +308,7 @@ func TestSpreadOfGreatRows(t *testing.T) {
 	}
 	var p gang.Packer
 	setSpread(t, gang.Spread{Most: 1, Domains: &gang.Domains{Rows: []int32{0, 1, math.MaxInt32 - 1}, Offsets: vector.Offsets{0, 2}}}, &p)
-	if why, _ := p.Infeasible(matrixOf(1, vec{2}, vec{2}), matrixOf(1, vec{1}, vec{1}), nil); why.Reason != gang.InfeasibleSpread {
+	if why, _ := p.Infeasible(matrixOf(1, vec{2}, vec{2}), matrixOf(1, vec{1}, vec{1}), nil, nil); why.Reason != gang.InfeasibleSpread {
 		t.Errorf("%+v", why)
 	}
 }
@@ -353,10 +353,10 @@ func TestSpreadInTurns(t *testing.T) {
 		var fresh gang.Packer
 		setSpread(t, s, &p, &fresh)
 		for range 2 {
-			got, ok := p.Place(nil, free, requests, nil)
-			want, wanted := fresh.Place(nil, free, requests, nil)
-			why, _ := p.Infeasible(free, requests, nil)
-			same, infeasible := fresh.Infeasible(free, requests, nil)
+			got, _, ok := p.Place(nil, free, requests, nil, nil)
+			want, _, wanted := fresh.Place(nil, free, requests, nil, nil)
+			why, _ := p.Infeasible(free, requests, nil, nil)
+			same, infeasible := fresh.Infeasible(free, requests, nil, nil)
 			if ok != wanted || ok == infeasible || !slices.Equal(got, want) || why != same || ok && !goldenApart(s, rows, got) {
 				t.Fatalf("%v %v, %+v, want %v %v, %+v", got, ok, why, want, wanted, same)
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// Within makes p answer [Proof.InfeasibleIn]: whether a gang that has to stay within one of
-// the sets of domains provably fits in none. Call it after [Proof.Reset], which ends it. It
+// Within makes the gang of p stay within one of the sets of domains: [Proof.Infeasible] then says
+// whether it provably fits in none. Nil domains are one set of every row. Call it after [Proof.Reset], which ends it. It
 // panics when p has changed since Reset. Domains are kept until then, and must not change.
 //
 // A change then costs the columns of its row for each set that has the row. What is rolled back
@@ -24,32 +24,6 @@ func (p *Proof) Within(domains *Domains) {
 		w.sets.take(domains, p.selected, free.Rows())
 		w.on = true
 	}
-}
-
-// InfeasibleIn returns what [Packer.InfeasibleIn] returns for the domains of [Proof.Within]
-// and the amounts as they are now. With budgets it is also true where no permitted set of the
-// victims on the rows of a set makes room there; a set that lacks nothing else comes closer than
-// all others. Without domains there is one set, of every row.
-func (p *Proof) InfeasibleIn() (why Infeasibility, domain int, infeasible bool) {
-	w := &p.within
-	if !w.on {
-		why, infeasible = p.Infeasible()
-		return why, 0, infeasible
-	}
-	w.begin(p)
-	w.slacken(p)
-	// Sets that were looked at and have not changed since fail as before: their bits are clear.
-	for i := range w.look {
-		for ; w.look[i] != 0; w.look[i] &= w.look[i] - 1 {
-			if d := i*kernel.Block + bits.TrailingZeros64(w.look[i]); w.holds(p, d) {
-				p.proofs.note(false)
-				return Infeasibility{}, d, false
-			}
-		}
-	}
-	p.proofs.note(true)
-	w.find(p)
-	return w.why, w.closest, true
 }
 
 // within follows the conditions of a Proof in each of many sets. A set of which something is
@@ -83,6 +57,22 @@ type within struct {
 
 // pair is an owner with victims in a set.
 type pair struct{ set, owner int32 }
+
+// infeasible is Infeasible within domains.
+func (w *within) infeasible(p *Proof) (why Infeasibility, infeasible bool) {
+	w.begin(p)
+	w.slacken(p)
+	// Sets that were looked at and have not changed since fail as before: their bits are clear.
+	for i := range w.look {
+		for ; w.look[i] != 0; w.look[i] &= w.look[i] - 1 {
+			if d := i*kernel.Block + bits.TrailingZeros64(w.look[i]); w.holds(p, d) {
+				return Infeasibility{Domain: d}, false
+			}
+		}
+	}
+	w.find(p)
+	return w.why, true
+}
 
 // begin makes w know nothing of any set, once after forget.
 func (w *within) begin(p *Proof) {
@@ -218,7 +208,7 @@ func (w *within) find(p *Proof) {
 	w.explained = true
 	if d := w.closest; d >= 0 && w.budgeted(p, d) {
 		w.why = p.bounds.shortOf(int(w.columns[d]), &w.progress.surplus[d])
-		w.why.Reason = InfeasibleBudget
+		w.why.Reason, w.why.Domain = InfeasibleBudget, d
 	} else {
 		w.why = w.progress.why(d)
 	}

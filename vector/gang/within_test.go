@@ -19,10 +19,10 @@ type withinStory struct {
 
 func (s *withinStory) checkWithin() {
 	s.t.Helper()
-	why, domain, infeasible := s.proof.InfeasibleIn()
-	want, wanted, wantedInfeasible := s.packer.InfeasibleIn(s.now, s.c.requests, s.c.rows, s.domains)
-	if fmt.Sprint(why, domain, infeasible) != fmt.Sprint(want, wanted, wantedInfeasible) {
-		s.fail("says %v, %d, %+v, want %v, %d, %+v\ndomains %v", infeasible, domain, why, wantedInfeasible, wanted, want, s.domains)
+	why, infeasible := s.proof.Infeasible()
+	want, wanted := s.packer.Infeasible(s.now, s.c.requests, s.c.rows, s.domains)
+	if fmt.Sprint(why, infeasible) != fmt.Sprint(want, wanted) {
+		s.fail("says %v, %+v, want %v, %+v\ndomains %v", infeasible, why, wanted, want, s.domains)
 	}
 }
 
@@ -46,9 +46,6 @@ func runWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 		s.step()
 		if r.IntN(often) == 0 {
 			s.checkWithin()
-		}
-		if r.IntN(8) == 0 {
-			s.check()
 		}
 	}
 	s.checkWithin()
@@ -76,7 +73,7 @@ func (s *budgetsWithin) in(k int, f func()) {
 // where they need no rounding.
 func (s *budgetsWithin) checkWithin() {
 	s.t.Helper()
-	why, domain, infeasible := s.proof.InfeasibleIn()
+	why, infeasible := s.proof.Infeasible()
 	s.restart(&s.again)
 	s.again.Within(s.domains)
 	for i, m := range s.moves {
@@ -84,9 +81,9 @@ func (s *budgetsWithin) checkWithin() {
 			s.fail("move %d again: %v", i, err)
 		}
 	}
-	want, wanted, wantedInfeasible := s.again.InfeasibleIn()
-	if fmt.Sprint(why, domain, infeasible) != fmt.Sprint(want, wanted, wantedInfeasible) {
-		s.fail("says %v, %d, %+v, another Proof %v, %d, %+v\ndomains %v", infeasible, domain, why, wantedInfeasible, wanted, want, s.domains)
+	want, wanted := s.again.Infeasible()
+	if fmt.Sprint(why, infeasible) != fmt.Sprint(want, wanted) {
+		s.fail("says %v, %+v, another Proof %v, %+v\ndomains %v", infeasible, why, wanted, want, s.domains)
 	}
 	if !s.whole {
 		return
@@ -95,12 +92,13 @@ func (s *budgetsWithin) checkWithin() {
 	reasons := make([]gang.Infeasibility, max(len(s.domains.Offsets)-1, 0))
 	for k := range reasons {
 		s.in(k, func() {
-			reasons[k], _ = s.packer.Infeasible(now, s.c.requests, s.c.rows)
+			reasons[k], _ = s.packer.Infeasible(now, s.c.requests, s.c.rows, nil)
 			for j := 0; j < s.c.free.Cols() && reasons[k].Reason == gang.NotProved; j++ {
 				reasons[k] = s.goldenBound(j)
 			}
 		})
 	}
+	domain := why.Domain
 	first := slices.IndexFunc(reasons, func(why gang.Infeasibility) bool { return why.Reason == gang.NotProved })
 	if infeasible != (first < 0) || !infeasible && domain != first {
 		s.fail("says %v, %d, want %d\ndomains %v", infeasible, domain, first, s.domains)
@@ -108,7 +106,7 @@ func (s *budgetsWithin) checkWithin() {
 	if !infeasible || len(reasons) == 0 {
 		return
 	}
-	if why != reasons[domain] {
+	if why != in(domain, reasons[domain]) {
 		s.fail("set %d: says %+v, want %+v\ndomains %v", domain, why, reasons[domain], s.domains)
 	}
 	closer := func(other gang.Infeasibility) bool { return other.Reason == gang.InfeasibleBudget }
@@ -120,7 +118,7 @@ func (s *budgetsWithin) checkWithin() {
 // checkAllWithin tries all permitted sets of victims in each set of rows.
 func (s *budgetsWithin) checkAllWithin() {
 	s.t.Helper()
-	if why, _, infeasible := s.proof.InfeasibleIn(); infeasible {
+	if why, infeasible := s.proof.Infeasible(); infeasible {
 		for k := range max(len(s.domains.Offsets)-1, 0) {
 			s.in(k, func() {
 				if s.possible() {
@@ -155,9 +153,6 @@ func runBudgetsWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 		if r.IntN(often) == 0 {
 			s.checkWithin()
 		}
-		if r.IntN(8) == 0 {
-			s.check()
-		}
 		if len(s.moves) <= 7 && r.IntN(8) == 0 {
 			s.checkAllWithin()
 		}
@@ -182,9 +177,9 @@ func TestWithin(t *testing.T) {
 	p.Within(racks)
 	want := func(step string, reason gang.Reason, domain int, available float64) {
 		t.Helper()
-		why, d, infeasible := p.InfeasibleIn()
-		if why.Reason != reason || d != domain || why.Available != available || infeasible != (reason != gang.NotProved) {
-			t.Errorf("%s: %v, %d, %+v, want %v in %d", step, infeasible, d, why, reason, domain)
+		why, infeasible := p.Infeasible()
+		if why.Reason != reason || why.Domain != domain || why.Available != available || infeasible != (reason != gang.NotProved) {
+			t.Errorf("%s: %v, %d, %+v, want %v in %d", step, infeasible, why.Domain, why, reason, domain)
 		}
 	}
 	want("at the start", gang.InfeasibleAggregate, 1, 4)
@@ -206,27 +201,27 @@ func TestWithin(t *testing.T) {
 
 func TestWithinPanics(t *testing.T) {
 	var p gang.Proof
-	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
+	if why, infeasible := p.Infeasible(); why.Domain != 0 || infeasible {
 		t.Error("the zero Proof proves something")
 	}
 	p.Within(&gang.Domains{Offsets: vector.Offsets{0, 0}})
-	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
-		t.Errorf("no members in an empty set: %d, %v", domain, infeasible)
+	if why, infeasible := p.Infeasible(); why.Domain != 0 || infeasible {
+		t.Errorf("no members in an empty set: %d, %v", why.Domain, infeasible)
 	}
 	p.Reset(matrixOf(1, vec{1}, vec{1}), matrixOf(1, vec{1}, vec{1}), nil)
 	wantPanic(t, "gang: rows of a domain do not ascend within the matrix", func() {
 		p.Within(&gang.Domains{Rows: []int32{2}, Offsets: vector.Offsets{0, 1}})
 	})
-	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
-		t.Errorf("domains that were refused: %d, %v", domain, infeasible)
+	if why, infeasible := p.Infeasible(); why.Domain != 0 || infeasible {
+		t.Errorf("domains that were refused: %d, %v", why.Domain, infeasible)
 	}
 	p.Within(new(gang.Domains))
-	if _, domain, infeasible := p.InfeasibleIn(); domain != -1 || !infeasible {
-		t.Errorf("without sets: %d, %v", domain, infeasible)
+	if why, infeasible := p.Infeasible(); why.Domain != -1 || !infeasible {
+		t.Errorf("without sets: %d, %v", why.Domain, infeasible)
 	}
 	p.Within(nil)
-	if _, domain, infeasible := p.InfeasibleIn(); domain != 0 || infeasible {
-		t.Errorf("nil domains: %d, %v", domain, infeasible)
+	if why, infeasible := p.Infeasible(); why.Domain != 0 || infeasible {
+		t.Errorf("nil domains: %d, %v", why.Domain, infeasible)
 	}
 	testkit.Check(p.Release(0, vec{1}))
 	wantPanic(t, "gang: domains after a change", func() { p.Within(nil) })
@@ -273,20 +268,20 @@ func TestWithinMany(t *testing.T) {
 			for i, row := range c.victims.Rows {
 				_ = p.ReleaseOf(i%50, int(row), amounts[i])
 				p.Mark() // so that a row is taken back more than once
-				if why, _, _ := p.InfeasibleIn(); check != nil {
+				if why, _ := p.Infeasible(); check != nil {
 					reasons[why.Reason]++
 				}
 			}
 			p.Rollback(mark)
-			p.InfeasibleIn()
+			p.Infeasible()
 			if check != nil {
 				check()
 			}
 		}
 		story(func() {
-			why, domain, infeasible := p.InfeasibleIn()
-			if want, wanted, wantedInfeasible := packer.InfeasibleIn(p.Matrix(), c.requests, c.rows, racks); why != want || domain != wanted || infeasible != wantedInfeasible {
-				t.Errorf("after a rollback: %v, %d, %+v, want %v, %d, %+v", infeasible, domain, why, wantedInfeasible, wanted, want)
+			why, infeasible := p.Infeasible()
+			if want, wanted := packer.Infeasible(p.Matrix(), c.requests, c.rows, racks); why != want || infeasible != wanted {
+				t.Errorf("after a rollback: %v, %+v, want %v, %+v", infeasible, why, wanted, want)
 			}
 		})
 		if reasons[gang.InfeasibleBudget] == 0 {
@@ -303,10 +298,10 @@ func TestWithinClosest(t *testing.T) {
 	p.Reset(matrixOf(2, vec{3, 9}, vec{9, 2}, vec{9, 3}, vec{9, 3}), matrixOf(2, vec{9, 9}), nil)
 	testkit.Check(p.Limit(gang.Budgets{Limits: matrixOf(2, vec{1, 1})}))
 	p.Within(racksOf(4, 1))
-	for i, want := range []string{"0 {budget 0 -1 9 4}", "1 {budget 1 -1 9 3}", "2 {budget 1 -1 9 4}", "2 {budget 1 -1 9 4}"} {
+	for i, want := range []string{"{budget 0 0 -1 9 4}", "{budget 1 1 -1 9 3}", "{budget 2 1 -1 9 4}", "{budget 2 1 -1 9 4}"} {
 		testkit.Check(p.ReleaseOf(0, i, vec{9, 9}))
-		why, domain, infeasible := p.InfeasibleIn()
-		if got := fmt.Sprint(domain, why); !infeasible || got != want {
+		why, infeasible := p.Infeasible()
+		if got := fmt.Sprint(why); !infeasible || got != want {
 			t.Errorf("%d: %s, want %s", i, got, want)
 		}
 	}

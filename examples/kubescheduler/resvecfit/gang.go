@@ -114,13 +114,13 @@ func (p *Plugin) whyImpossible(groups cache.GenericLister, namespace, name strin
 	if missing <= 0 || missing > len(members) || len(c.large) > 0 || !p.setRequests(members, missing) {
 		return ""
 	}
-	why, impossible := p.prover.packer.Infeasible(c.table.Free(), &p.prover.requests, nil)
+	why, impossible := p.prover.packer.Infeasible(c.table.Free(), &p.prover.requests, nil, nil)
 	if impossible && preempts {
 		if priority, can := preemptionPriority(members); can {
 			if c.setRoom(&p.prover.room, priority) != nil {
 				return ""
 			}
-			why, impossible = p.prover.packer.Infeasible(&p.prover.room, &p.prover.requests, nil)
+			why, impossible = p.prover.packer.Infeasible(&p.prover.room, &p.prover.requests, nil, nil)
 		}
 	}
 	if !impossible {

@@ -23,21 +23,21 @@ func (p *problem) alone(shape int) Plan {
 		return free
 	}
 	packer := p.packer()
-	placement, _ := packer.Place(nil, with(p.requests.Rows()), p.requests, nil) // there is a node for each pod
+	placement, _, _ := packer.Place(nil, with(p.requests.Rows()), p.requests, nil, nil) // there is a node for each pod
 	nodes := int(slices.Max(placement)) + 1
 	// What is proved for some nodes holds for fewer: Infeasible is monotone.
 	proved := 1 + sort.Search(nodes-1, func(less int) bool {
-		_, infeasible := packer.Infeasible(with(1+less), p.requests, nil)
+		_, infeasible := packer.Infeasible(with(1+less), p.requests, nil, nil)
 		return !infeasible
 	})
 	var why []gang.Infeasibility
 	if proved > 1 {
-		w, _ := packer.Infeasible(with(proved-1), p.requests, nil)
+		w, _ := packer.Infeasible(with(proved-1), p.requests, nil, nil)
 		why = append(why, w)
 	}
 	for lo := proved; lo < nodes; { // whatever fits is an answer, also where fewer would do
 		mid := (lo + nodes) / 2
-		if found, ok := packer.Place(nil, with(mid), p.requests, nil); ok {
+		if found, _, ok := packer.Place(nil, with(mid), p.requests, nil, nil); ok {
 			placement, nodes = found, mid
 		} else {
 			lo = mid + 1

@@ -131,7 +131,7 @@ func (p *problem) prune(x *Plan) {
 	for _, i := range order {
 		for x.Counts[i] > 0 {
 			x.Counts[i]--
-			if placement, ok := packer.Place(nil, p.rooms(x.Counts), p.requests, nil); ok {
+			if placement, _, ok := packer.Place(nil, p.rooms(x.Counts), p.requests, nil, nil); ok {
 				x.Placement = placement
 			} else {
 				x.Counts[i]++

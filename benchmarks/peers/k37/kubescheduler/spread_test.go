@@ -199,8 +199,8 @@ func TestSpread(t *testing.T) {
 				requests.SetRow(i, vector.ResourceVector{1})
 			}
 			want := members <= c.most
-			_, fits := p.Place(nil, free, requests, rows)
-			why, infeasible := p.Infeasible(free, requests, rows)
+			_, _, fits := p.Place(nil, free, requests, rows, nil)
+			why, infeasible := p.Infeasible(free, requests, rows, nil)
 			counts[want]++
 			if fits != want || infeasible == want {
 				return fmt.Errorf("%d members: placed %v, %+v; kube-scheduler places %d\nroom %v, running %v, %+v, pod %+v",
