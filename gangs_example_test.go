@@ -266,6 +266,6 @@ func search(overlay *vector.Overlay, requests *vector.Matrix, rows *vector.Mask,
 	first := scenario.LowerBound // fewer victims are never enough
 
 	why, _ := packer.Infeasible(overlay.Matrix(), requests, nil, nil) // nil: they may move out of rows
-	moving := why.Reason != gang.InfeasibleAggregate             // moving pods could help
+	moving := why.Reason != gang.InfeasibleAggregate                  // moving pods could help
 	return first, moving, err
 }

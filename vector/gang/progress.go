@@ -16,6 +16,8 @@ type progress struct {
 	at       []waiting    // per set
 	surplus  []exactSum   // per set, of its column
 	counters []rowCounter // per count, when it was needed
+	memo     []int32      // per row: the copies of the count that it had last
+	memoOf   []int32      // per row: which count, -1 for none
 	open     int          // sets in which every condition holds
 	before   []float64    // per set of one row: what the row contributed, see release
 
@@ -50,6 +52,10 @@ func (c *progress) start(b *bounds, free *vector.Matrix, sets *rowSets) {
 	// A counter finds the columns requested once, and not for every row.
 	for k := range c.counters {
 		c.counters[k].take(b.request(k), b.counts[k].need)
+	}
+	c.memo, c.memoOf = resized(c.memo, free.Rows()), resized(c.memoOf, free.Rows())
+	for r := range c.memoOf {
+		c.memoOf[r] = -1
 	}
 	for d := range c.at {
 		c.at[d] = waiting{condition: int32(b.firstToFollow())}
@@ -156,7 +162,7 @@ func (c *progress) counter(k int) *rowCounter {
 
 // places counts the copies of the count with index k in set d, with a Spread those that have a
 // place.
-func (c *progress) places(d, k int) int64 {
+func (c *progress) places(d, k int) (sum int64) {
 	if c.sets.whole() && k < len(c.bounds.counts) {
 		// Mostly there are enough, and counting stops early.
 		places := c.bounds.places(c.free, c.sets.selected, k)
@@ -164,10 +170,26 @@ func (c *progress) places(d, k int) int64 {
 			return places
 		}
 	}
-	if c.spread.on {
+	switch {
+	case c.spread.on:
 		return c.spread.placesIn(c.inSet, c.free, c.sets, d, c.counter(k), c.bounds.skewed(k))
+	case c.sets.whole():
+		return c.sets.copies(c.free, d, c.counter(k))
 	}
-	return c.sets.copies(c.free, d, c.counter(k))
+	for _, r := range c.sets.rowsOf(d) {
+		if c.sets.eligible(int(r)) {
+			sum += c.count(k, int(r))
+		}
+	}
+	return sum
+}
+
+// count counts row r by the count with index k. What it says is kept: the next victim of the row
+// asks what it was.
+func (c *progress) count(k, r int) int64 {
+	copies := c.counter(k).on(c.free, r)
+	c.memo[r], c.memoOf[r] = int32(copies), int32(k)
+	return copies
 }
 
 // leaderFits reports whether the leader leaves room for all workers somewhere in set
@@ -195,6 +217,9 @@ func (c *progress) leaderFits(d int) bool {
 func (c *progress) contribution(d, r int) float64 {
 	condition := int(c.at[d].condition)
 	if k := condition - c.free.Cols(); k >= 0 {
+		if int(c.memoOf[r]) == k {
+			return float64(c.memo[r])
+		}
 		return float64(c.counter(k).on(c.free, r))
 	}
 	return positive(at(c.free, r, condition))
@@ -237,7 +262,7 @@ func (c *progress) grew(d, r int, before float64) bool {
 		s.add(-before)
 		return !s.negative()
 	}
-	change := c.counter(k).on(c.free, r) - int64(before)
+	change := c.count(k, r) - int64(before)
 	switch s := c.spread; {
 	case !s.on:
 		w.places += change
@@ -321,12 +346,13 @@ func (c *progress) why(d int) Infeasibility {
 	default:
 		n := 0
 		c.onlyRows.Reset(vector.Schema{}, len(c.sets.rowsOf(d)), free.Cols())
-		c.sets.each(d, free.Rows(), func(r int) bool {
-			c.row = free.Row(c.row, r)
-			c.onlyRows.SetRow(n, c.row)
-			n++
-			return true
-		})
+		for _, r := range c.sets.rowsOf(d) {
+			if c.sets.eligible(int(r)) {
+				c.row = free.Row(c.row, int(r))
+				c.onlyRows.SetRow(n, c.row)
+				n++
+			}
+		}
 		c.onlyRows.Resize(n)
 		free, selected = &c.onlyRows, nil
 	}

@@ -207,21 +207,15 @@ func (p *Proof) Matrix() *vector.Matrix { return p.overlay.Matrix() }
 // in a set of domains last: one that lacks nothing else comes closer than all others.
 func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
 	if p.within.on {
-		why, infeasible = p.within.infeasible(p)
-	} else {
-		why, infeasible = p.infeasible()
+		return p.within.infeasible(p)
 	}
-	p.proofs.note(infeasible)
-	return why, infeasible
-}
-
-// infeasible is Infeasible without domains.
-func (p *Proof) infeasible() (why Infeasibility, infeasible bool) {
 	for ; p.first < len(p.known); p.first++ {
 		if !p.holds(p.first) {
+			p.proofs.note(true)
 			return p.why(p.first), true
 		}
 	}
+	p.proofs.note(false)
 	return Infeasibility{}, false
 }
 

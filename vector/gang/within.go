@@ -66,10 +66,12 @@ func (w *within) infeasible(p *Proof) (why Infeasibility, infeasible bool) {
 	for i := range w.look {
 		for ; w.look[i] != 0; w.look[i] &= w.look[i] - 1 {
 			if d := i*kernel.Block + bits.TrailingZeros64(w.look[i]); w.holds(p, d) {
+				p.proofs.note(false)
 				return Infeasibility{Domain: d}, false
 			}
 		}
 	}
+	p.proofs.note(true)
 	w.find(p)
 	return w.why, true
 }
