@@ -34,17 +34,16 @@ type violation struct {
 	task     string
 	resource string // cpu, memory, a card or a key of alternatives; empty if none
 	got      int64
-	want     int64 // what it should be, or the limit
+	want     int64 // what it should be
 }
 
 // ruleTexts say the invariants in one line each. The book's package comment has them in full.
 var ruleTexts = [...]string{
-	book.SumsAgree:   "a queue counts the sum of its records and of its children",
-	book.InRange:     "no amount is below 0, none covers more than itself, and use and holds of a queue are below 2^53",
-	book.WithinLimit: "what exceeds its limit is marked as over, and nothing else is",
-	book.MinIsHeld:   "what charges cover and what is held add up to the min",
-	book.OneCard:     "the charges and the hold of an item are on its cards, without AnyMix on one",
-	book.Belongs:     "every charge has its job, and every job its queue",
+	book.SumsAgree: "a queue counts the sum of its records and of its children",
+	book.InRange:   "no amount is below 0, none covers more than itself, and use and holds of a queue are below 2^53",
+	book.MinIsHeld: "what charges cover and what is held add up to the min",
+	book.OneCard:   "the charges and the hold of an item are on its cards, without AnyMix on one",
+	book.Belongs:   "every charge has its job, and every job its queue",
 }
 
 // String describes the violation in one line.
@@ -166,11 +165,8 @@ func (l *Ledger) Over() (list []Headroom) {
 	l.rlock()
 	defer l.mu.RUnlock()
 	for q := range l.byName() {
-		if !q.AnyOver() {
-			continue
-		}
 		for _, dim := range l.order {
-			if c := &q.Cells[dim]; q.Over(dim) {
+			if c := &q.Cells[dim]; c.Over() {
 				// Either may exceed the limit alone: tasks that run already, or promises
 				// above a lowered limit.
 				used := max(c.Allocated, c.Floor())

@@ -18,7 +18,7 @@ func TestCheckFinds(t *testing.T) {
 		q    *queue
 	}
 	names := map[book.Rule]string{
-		book.SumsAgree: "SumsAgree", book.InRange: "InRange", book.WithinLimit: "WithinLimit",
+		book.SumsAgree: "SumsAgree", book.InRange: "InRange",
 		book.MinIsHeld: "MinIsHeld", book.OneCard: "OneCard", book.Belongs: "Belongs",
 	}
 	for _, c := range []struct {
@@ -29,7 +29,6 @@ func TestCheckFinds(t *testing.T) {
 		{"nothing", func(faulty) {}, ""},
 		{"held of a parent", func(w faulty) { w.queues["org"].Cells[dimCPU].Held-- }, "SumsAgree org cpu"},
 		{"covered", func(w faulty) { w.t1.Charges[0].Covered += 1 }, "InRange t1 B, MinIsHeld j A|B"},
-		{"a limit", func(w faulty) { w.q.Cells[w.dims["A"]].Limit = 0 }, "WithinLimit q A"},
 		{"a hold", func(w faulty) { w.j.Held[dimCPU]++ }, "MinIsHeld j cpu, SumsAgree q cpu"},
 		{"a card", func(w faulty) { w.j.Items[len(w.j.Items)-1].At = 0 }, "OneCard t1 B"},
 		{"a task", func(w faulty) { delete(w.tasks, "t1") }, "Belongs t1, Belongs "},

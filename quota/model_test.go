@@ -1075,7 +1075,7 @@ func (m *model) compareSums() {
 			if got, want := q.Cells[at], (book.Cell{Limit: limit, Allocated: sum.allocated, Held: sum.held, Elastic: sum.elastic}); got != want {
 				m.fatal("%s of %s: %+v, want %+v", dim, name, got, want)
 			}
-			if over := sum.isOver(limit); over != q.Over(int32(at)) {
+			if over := sum.isOver(limit); over != q.Cells[at].Over() {
 				m.fatal("%s of %s: over %v, want %v", dim, name, !over, over)
 			}
 		}

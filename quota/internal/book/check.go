@@ -11,7 +11,6 @@ type Rule uint8
 const (
 	SumsAgree Rule = iota
 	InRange
-	WithinLimit
 	MinIsHeld
 	OneCard
 	Belongs
@@ -26,7 +25,7 @@ type Violation struct {
 	Dim   int32         // -1: none
 	Alts  *Alternatives // nil: none
 	Got   int64
-	Want  int64 // what it should be, or the limit
+	Want  int64 // what it should be
 }
 
 // Check recomputes everything from the records, and returns what doesn't agree. The queues
@@ -193,7 +192,7 @@ func (c *checker) amounts(v Violation, j *Job) {
 	}
 }
 
-// queue compares what a queue counts with the sums, and with its limits.
+// queue compares what a queue counts with the sums.
 func (c *checker) queue(q *Queue) {
 	v, want := Violation{Queue: q, Dim: -1}, c.want[q]
 	if siblings := *c.siblings(q); want == nil || q.Gone || q.at >= len(siblings) || siblings[q.at] != q {
@@ -215,11 +214,6 @@ func (c *checker) queue(q *Queue) {
 		}
 		if got.Full() > MostSum {
 			c.equal(v, InRange, got.Full(), MostSum)
-		}
-		// A limit may be exceeded, but not unmarked: a mark is what keeps others out.
-		if got.exceeded() != q.over[v.Dim] {
-			v.Got, v.Want = max(got.Allocated, got.Floor()), got.Limit
-			c.is(v, WithinLimit)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func small(t *testing.T) (b *Book, j *Job, charged *Task) {
 
 // TestCheckFinds: all that it finds, in numbers. Most of it package quota can't cause.
 func TestCheckFinds(t *testing.T) {
-	names := map[Rule]string{SumsAgree: "sums", InRange: "range", WithinLimit: "limit", MinIsHeld: "min", OneCard: "card", Belongs: "belongs"}
+	names := map[Rule]string{SumsAgree: "sums", InRange: "range", MinIsHeld: "min", OneCard: "card", Belongs: "belongs"}
 	for _, c := range []struct {
 		name  string
 		fault func(b *Book, j *Job, charged *Task)
@@ -94,8 +94,6 @@ func TestCheckFinds(t *testing.T) {
 			c.Charges[0].Card = int32(b.Dims)
 			j.Queue.add(3, -1000, 0, 0)
 		}, "belongs of the list 0, want 0"},
-		{"a mark", func(_ *Book, j *Job, _ *Task) { j.Queue.over = map[int32]bool{Memory: true} }, "limit of 1 0, want 5000"},
-		{"no mark", func(_ *Book, j *Job, _ *Task) { j.Queue.Cells[3].Limit = 2000 }, "limit of 3 3000, want 2000"},
 		{"a charge that isn't covered and not known to be", func(_ *Book, j *Job, c *Task) { c.Plain[CPU].Covered--; j.Held[CPU]++; j.Queue.add(CPU, 0, 1, 1) },
 			"min of 0 0, want 1"},
 		{"an amount below 0", func(_ *Book, j *Job, c *Task) { c.Plain[Memory].Amount--; j.Queue.add(Memory, -1, 0, -1) },

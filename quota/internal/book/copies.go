@@ -29,7 +29,7 @@ func (q *Queue) aside() *Queue {
 		return nil
 	}
 	c := *q
-	c.Cells, c.over, c.Parent = slices.Clone(q.Cells), nil, q.Parent.aside()
+	c.Cells, c.Parent = slices.Clone(q.Cells), q.Parent.aside()
 	return &c
 }
 
@@ -56,7 +56,7 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 			return f
 		}
 		for dim, amount := range m.Plain {
-			p.at(int32(dim)).floor += amount
+			p.grow(int32(dim), amount, 0, 0)
 		}
 		n := Unlimited // how often the same plan fits
 		for dim, c := range p.changes {

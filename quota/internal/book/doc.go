@@ -15,12 +15,13 @@
 //  2. No amount is negative, and no charge covers more than itself. What a tree uses and
 //     holds comes to less than 2^53, where integers stop being exact in a float64, unless
 //     that would let one queue stop another (Queue.countRoom). It is always an int64.
-//  3. What exceeds its limit is marked as over, and nothing else is. Two amounts have to
-//     be within the limit: Allocated, and the floor, Allocated - Elastic + Held. Decisions
-//     keep them there. A lowered limit, or a pod that runs already, doesn't.
-//  4. The min of an item is what its charges cover, and what is held for it.
-//  5. Charges and hold of an item are on its cards: on one, unless the item spreads.
-//  6. Every charge has its job, every job its queue, and nothing else is counted.
+//  3. The min of an item is what its charges cover, and what is held for it.
+//  4. Charges and hold of an item are on its cards: on one, unless the item spreads.
+//  5. Every charge has its job, every job its queue, and nothing else is counted.
+//
+// Two amounts should be within the limit: Allocated, and the floor, Allocated - Elastic +
+// Held. Decisions keep them there, and raise none that isn't. A lowered limit, or a pod that
+// runs already, may be in the way: the queue is over then ([Cell.Over]).
 //
 // Why is a pod refused although its queue has a card free? The answer is at the top of
 // maycharge.go. For a job it is at the top of mayreserve.go.

@@ -3,8 +3,8 @@ package book
 import "slices"
 
 // What runs already is charged whatever the limits say: the cluster is right, and the book
-// follows. What exceeds a limit is then marked as over, and nothing is admitted that
-// would raise the amount that exceeds it.
+// follows. The queue may then be over a limit, and nothing is admitted that would raise the
+// amount that exceeds it.
 
 // Even what runs must be counted. Only a queue where pods of absurd amounts were bound by
 // hand comes as far, and it takes no more than its own part of what can be counted.

@@ -40,7 +40,7 @@ func (b *Book) RollBack(tasks ...*Task) {
 }
 
 // discharge takes a task and its charges away. again says that what they covered is needed
-// again. What is held in the place of a charge comes in one step: what is over stays marked.
+// again.
 func (b *Book) discharge(t *Task, again bool) {
 	j := t.Job
 	t.each(func(dim int32, d *Coverage) {

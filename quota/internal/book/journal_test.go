@@ -10,7 +10,7 @@ import (
 func (w *world) state(j *Job) string {
 	var b strings.Builder
 	for _, q := range w.TopDown() {
-		fmt.Fprintln(&b, q.Tag, q.Cells, q.over, q.Holders, q.Jobs)
+		fmt.Fprintln(&b, q.Tag, q.Cells, q.Holders, q.Jobs)
 	}
 	fmt.Fprintln(&b, j.Held, j.Min, j.Tasks, j.holding)
 	for _, it := range j.Items {
@@ -31,12 +31,10 @@ func TestUndo(t *testing.T) {
 		w.charge(j, Use{Plain: Plain{CPU: 1}, Items: []UseItem{{w.alts("C"), 2}}})
 		for _, q := range w.TopDown() { // too much is held
 			q.Cells[cardA].Limit = 2
-			q.mark(cardA)
 		}
 		w.org.Cells[CPU].Limit = 2
-		w.org.mark(CPU)
 		before := w.state(j)
-		if !w.q.Over(cardA) || !w.org.Over(cardA) || !w.org.Over(CPU) || w.q.Over(CPU) {
+		if !w.q.Cells[cardA].Over() || !w.org.Cells[cardA].Over() || !w.org.Cells[CPU].Over() || w.q.Cells[CPU].Over() {
 			t.Fatal("marks:", before)
 		}
 		var undo Journal
@@ -50,7 +48,7 @@ func TestUndo(t *testing.T) {
 				picks := MayCharge(&a, w.q, j, &u, setOf(cardB, cardC), nil)
 				(&Task{Job: j}).Charge(&u, picks, &undo) // whether it has room or not
 			}
-			if w.q.Over(cardA) || w.org.Over(cardA) {
+			if w.q.Cells[cardA].Over() || w.org.Cells[cardA].Over() {
 				t.Fatal("the hold didn't move:", w.state(j))
 			}
 			undo.Undo()

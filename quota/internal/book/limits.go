@@ -7,7 +7,7 @@ type Quota struct {
 	Deserved   int64 // what the share is measured by
 }
 
-// SetLimits makes the limits of every queue in some dimensions, and marks what exceeds them.
+// SetLimits makes the limits of every queue in some dimensions.
 // cluster is what there is of a dimension. The limit is the capability or, where guarantees are
 // enforced, Real:
 //
@@ -21,9 +21,6 @@ func (b *Book) SetLimits(dims []int, cluster func(dim int) int64, enforce bool, 
 	limitLevel(b.top, dims, cluster, enforce, quota)
 	for _, q := range b.TopDown() {
 		limitLevel(q.Children, dims, func(dim int) int64 { return q.Real[dim] }, enforce, quota)
-		for _, dim := range dims {
-			q.mark(int32(dim))
-		}
 	}
 }
 

@@ -15,7 +15,7 @@ type Plan struct {
 	draws   []Coverage      // the amounts of the job's tasks, in their order
 	covers  map[place]int64 // what these cover of the items
 	changes []change        // by dimension
-	changed []int32         // the dimensions of which there is one
+	changed []int32         // the dimensions that have one
 
 	store []*Item // behind the items of next, and spare ones
 }
@@ -31,25 +31,20 @@ type change struct {
 // to be.
 func (it *Item) covered() int64 { return it.Min - it.Held }
 
-// at returns the change of a dimension, to change it. Only a few of many dimensions have one,
-// and only these are cleared for the next job.
-func (p *Plan) at(dim int32) *change {
+// of returns the change of a dimension.
+func (p *Plan) of(dim int32) *change {
 	if n := int(dim) + 1 - len(p.changes); n > 0 {
 		p.changes = append(p.changes, make([]change, n)...)
 	}
-	c := &p.changes[dim]
-	if *c == (change{}) {
-		p.changed = append(p.changed, dim)
-	}
-	return c
+	return &p.changes[dim]
 }
 
-// of returns the change of a dimension.
-func (p *Plan) of(dim int32) (c change) {
-	if int(dim) < len(p.changes) {
-		c = p.changes[dim]
-	}
-	return c
+// grow changes what a dimension gets. Only a few of many have a change, and only these are
+// cleared for the next job.
+func (p *Plan) grow(dim int32, floor, held, vacated int64) {
+	c := p.of(dim)
+	c.floor, c.held, c.vacated = c.floor+floor, c.held+held, c.vacated+vacated
+	p.changed = append(p.changed, dim)
 }
 
 // Start begins the plan of a min, and draws the charges of the job, which
@@ -73,12 +68,7 @@ func (p *Plan) Start(m *Min, j *Job) {
 	for t := j.First; t != nil; t = t.Next {
 		p.redraw(t)
 	}
-	j.Each(func(dim int32, allocated, held, elastic int64) {
-		c := p.at(dim)
-		c.floor -= allocated - elastic + held
-		c.held += held
-		c.vacated += held
-	})
+	j.Each(func(dim int32, allocated, held, elastic int64) { p.grow(dim, elastic-allocated-held, held, held) })
 }
 
 // list adds an item, in the plan's memory.
@@ -125,9 +115,7 @@ func (p *Plan) redraw(t *Task) {
 func (p *Plan) take(it *Item) {
 	for at, card := range it.Alts.Cards {
 		if held, covered := it.HeldAt(at), p.covers[place{it, card}]; held+covered > 0 {
-			c := p.at(card)
-			c.floor += held + covered // what the job has there now is not in it any more
-			c.vacated -= held
+			p.grow(card, held+covered, 0, -held) // what the job has there now is out of it already
 		}
 	}
 }

@@ -49,8 +49,9 @@ func (c *Cell) Floor() int64 { return c.Allocated - c.Elastic + c.Held }
 // Full is what tasks use, and what is held for jobs.
 func (c *Cell) Full() int64 { return c.Allocated + c.Held }
 
-// exceeded reports whether the queue uses more than its limit, or promised to.
-func (c *Cell) exceeded() bool {
+// Over reports whether the queue uses more than its limit, or promised to: the limit was
+// lowered, or pods ran already.
+func (c *Cell) Over() bool {
 	return c.Limit != Unlimited && (c.Allocated > c.Limit || c.Floor() > c.Limit)
 }
 
@@ -66,8 +67,7 @@ type Queue struct {
 	// What a change reads comes first: it is one cache line.
 	Cells  []Cell
 	Parent *Queue
-	over   map[int32]bool // dimensions where the limit is exceeded: it was lowered, or pods ran already
-	Open   bool           // it and every queue above
+	Open   bool // it and every queue above
 	Leaf   bool
 	Gone   bool // no longer in the book; handles may still point here
 	Empty  bool // nothing of its capability was configured
@@ -83,30 +83,11 @@ type Queue struct {
 	Holders  int      // jobs with a hold, here and in the queues below
 }
 
-// Over reports whether the queue is marked as over in a dimension.
-func (q *Queue) Over(dim int32) bool { return q.over[dim] }
-
-// AnyOver reports whether the queue is marked as over in any dimension.
-func (q *Queue) AnyOver() bool { return len(q.over) > 0 }
-
 // add changes the amounts of a dimension at every level.
 func (q *Queue) add(dim int32, allocated, held, elastic int64) {
 	for ; q != nil; q = q.Parent {
 		q.Cells[dim].add(allocated, held, elastic)
-		q.mark(dim)
 	}
-}
-
-// mark marks a dimension as over, if it is, and only then.
-func (q *Queue) mark(dim int32) {
-	if !q.Cells[dim].exceeded() {
-		delete(q.over, dim)
-		return
-	}
-	if q.over == nil {
-		q.over = map[int32]bool{}
-	}
-	q.over[dim] = true
 }
 
 // root returns the queue at the top, which sums at least what those below it do.

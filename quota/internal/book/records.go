@@ -32,6 +32,7 @@ type Job struct {
 	Min         Plain
 	First, last *Task            // in commit order
 	holding     bool             // it counts among the holders of its queue
+	made        int64            // tasks that there have been
 	left        int32            // tasks that have gone since lacking was made
 	lacking     map[place][]lack // see place
 }
@@ -67,7 +68,7 @@ type Task struct {
 	Plain      [2]Coverage // of cpu and memory
 	Charges    []Charge    // one for each item of the task
 	prev, Next *Task       // in commit order
-	order      int32       // more than that of the task before
+	order      int64       // more than that of the task before
 	leaving    bool        // it has gone, or is about to
 }
 
@@ -179,8 +180,10 @@ func (j *Job) appendTask(t *Task) {
 		j.last.Next = t
 	}
 	j.last = t
-	j.list(t, j.Tasks+j.left)
 	j.Tasks++
+	j.made++
+	t.order = j.made
+	j.list(t)
 }
 
 // Restore appends a task whose charges are made, and takes what they cover of cpu and
@@ -234,13 +237,12 @@ func (j *Job) lacks(dim int32, d *Coverage) bool {
 }
 
 // find returns where the charge of a task is in a list, or would be.
-func find(lacks []lack, order int32) (at int, found bool) {
-	return slices.BinarySearchFunc(lacks, order, func(l lack, order int32) int { return cmp.Compare(l.order, order) })
+func find(lacks []lack, order int64) (at int, found bool) {
+	return slices.BinarySearchFunc(lacks, order, func(l lack, order int64) int { return cmp.Compare(l.order, order) })
 }
 
 // list notes what a task lacks, which is the last in commit order.
-func (j *Job) list(t *Task, order int32) {
-	t.order = order
+func (j *Job) list(t *Task) {
 	t.each(func(dim int32, d *Coverage) {
 		if j.lacks(dim, d) {
 			if j.lacking == nil {
@@ -256,10 +258,8 @@ func (j *Job) list(t *Task, order int32) {
 // gone than there are. So the lists, where they stay, are never much longer than needed.
 func (j *Job) relist() {
 	j.lacking, j.left = nil, 0
-	order := int32(0)
 	for t := j.First; t != nil; t = t.Next {
-		j.list(t, order)
-		order++
+		j.list(t)
 	}
 }
 

@@ -103,7 +103,7 @@ func addUp(queues []*Queue, jobs func(yield func(*Job) bool)) {
 		for i := range q.Cells {
 			q.Cells[i] = Cell{Limit: q.Cells[i].Limit}
 		}
-		q.over, q.Holders = nil, 0
+		q.Holders = 0
 	}
 	for j := range jobs {
 		// Queues count jobs with a hold, so each job remembers whether it is counted.
