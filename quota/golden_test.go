@@ -34,42 +34,21 @@ type goldQueue struct {
 	name, parent string
 	priority     int32
 	state        State
-	configured   bool              // something of its capability was
-	capability   map[string]int64  // what it mentions
-	denied       map[string]string // cards, with what is wrong
+	capability   map[string]int64 // what it mentions
+	denied       map[string]bool  // cards whose quota can't be read
 	guarantee    map[string]int64
 	orphan       bool
 }
 
-// goldJob is a reservation, or the charges of a job without one.
-type goldJob struct {
-	id, queue string
-	anyMix    bool
-	reserved  bool // its min is known
-	seen      bool
-	seq       uint64
-	items     []goldItem // in the order of goldWant.compare
-	tasks     []goldTask // in commit order
-}
-
-// goldItem is a part of a min. cpu, memory and outputs are items as a single card is.
+// goldItem is an amount of one of some cards, or of cpu, memory or an output: an item of a
+// request or a min, or a charge.
 type goldItem struct {
-	goldWant
-	hold map[string]int64 // by card
-}
+	cards        []string
+	amount, unit int64            // unit: of a min
+	hold         map[string]int64 // of a min, by card
 
-type goldTask struct {
-	id      string
-	node    string // that has or had the cards; empty: not known
-	seq     uint64
-	state   taskState
-	charges []goldCharge
-}
-
-type goldCharge struct {
-	goldWant
-	item    int // of the job, that it counts against, or one of these:
-	card    string
+	card    string // of a charge
+	item    int    // of a charge: the item of the job that it counts against, or one of these:
 	covered int64
 }
 
@@ -78,36 +57,66 @@ const (
 	goldBinds              // against none, but binds the tasks of the job's key to its card
 )
 
-// goldRequest asks for a job's min or for a task.
+// goldRequest asks for a job's min or for a task. The first two items are cpu and memory, and
+// outputs come last.
 type goldRequest struct {
 	id, job, queue string // job: of a task
 	anyMix         bool   // of a job
-	items          []goldWant
+	items          []goldItem
 	invalid        bool   // nobody knows what is requested
 	node           string // that a task is bound to
 }
 
-type goldWant struct {
-	cards        []string
-	amount, unit int64
+// goldJob is a reservation, or the charges of a job without one.
+type goldJob struct {
+	goldRequest      // items in the order of goldItem.compare
+	reserved    bool // its min is known
+	seen        bool
+	seq         uint64
+	tasks       []goldTask // in commit order
+}
+
+type goldTask struct {
+	id, node string // node: that has or had the cards; empty: not known
+	seq      uint64
+	state    taskState
+	charges  []goldItem
 }
 
 // compare puts cpu and memory first, then singles by name, multis by key, and outputs.
-func (w goldWant) compare(other goldWant) int {
-	kind := func(w goldWant) int {
+func (it goldItem) compare(other goldItem) int {
+	kind := func(it goldItem) int {
 		switch {
-		case goldPlain(w.cards[0]):
+		case goldPlain(it.cards[0]):
 			return 0
-		case goldOutput(w.cards[0]):
+		case goldOutput(it.cards[0]):
 			return 3
 		}
-		return min(len(w.cards), 2)
+		return min(len(it.cards), 2)
 	}
-	return cmp.Or(cmp.Compare(kind(w), kind(other)), slices.Compare(w.cards, other.cards), cmp.Compare(w.unit, other.unit))
+	return cmp.Or(cmp.Compare(kind(it), kind(other)), slices.Compare(it.cards, other.cards), cmp.Compare(it.unit, other.unit))
 }
 
 // same reports whether the cards are the same, in the same order.
-func (w goldWant) same(other goldWant) bool { return slices.Equal(w.cards, other.cards) }
+func (it goldItem) same(other goldItem) bool { return slices.Equal(it.cards, other.cards) }
+
+// goldSame reports whether the same is wanted, in the same order.
+func goldSame(a, b []goldItem) bool {
+	return slices.EqualFunc(a, b, func(a, b goldItem) bool { return a.same(b) && a.amount == b.amount })
+}
+
+// goldWants are items as a task wants them: without what only a min or a charge has.
+func goldWants(items []goldItem) (wants []goldItem) {
+	for _, it := range items {
+		wants = append(wants, goldItem{cards: it.cards, amount: it.amount})
+	}
+	return wants
+}
+
+// goldPlains are the items of some cpu and memory.
+func goldPlains(cpu, memory int64) []goldItem {
+	return []goldItem{{cards: []string{"cpu"}, amount: cpu, unit: 1}, {cards: []string{"memory"}, amount: memory, unit: 1}}
+}
 
 // goldOutputs are the outputs that a ledger may have.
 var goldOutputs = []string{"x", "y"}
@@ -118,30 +127,8 @@ func goldCard(dim string) bool   { return !goldOutput(dim) && !goldPlain(dim) }
 
 func goldKey(cards []string) string { return strings.Join(cards, "|") }
 
-func goldHas[V any](m map[string]V, key string) bool { _, has := m[key]; return has }
-
 // goldPlus adds amounts that may be unlimited.
 func goldPlus(a, b int64) int64 { return min(a, Unlimited-b) + b }
-
-// counted are the items but cpu and memory.
-func (r *goldRequest) counted() []goldWant {
-	return slices.DeleteFunc(slices.Clone(r.items), func(want goldWant) bool { return goldPlain(want.cards[0]) })
-}
-
-// cards are the items that are cards.
-func (r *goldRequest) cards() []goldWant {
-	return slices.DeleteFunc(r.counted(), func(want goldWant) bool { return goldOutput(want.cards[0]) })
-}
-
-// amount is what is requested of cpu, memory or an output.
-func (r *goldRequest) amount(dim string) (sum int64) {
-	for _, want := range r.items {
-		if want.cards[0] == dim {
-			sum += want.amount
-		}
-	}
-	return sum
-}
 
 func newGolden(cfg Config, outs []string) *golden {
 	return &golden{cfg: cfg, outs: outs, known: map[string]bool{}, queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, waiting: map[string]goldRequest{}}
@@ -157,18 +144,34 @@ func (g *golden) clone() *golden {
 	return &c
 }
 
-// Records: 1, 7.
-
-// tasks are the ids of all that are charged.
-func (g *golden) tasks() (ids []string) {
-	for _, j := range g.jobs {
-		for _, t := range j.tasks {
-			ids = append(ids, t.id)
-		}
+func (j *goldJob) clone() *goldJob {
+	c := *j
+	c.items, c.tasks = slices.Clone(c.items), slices.Clone(c.tasks)
+	for i := range c.items {
+		c.items[i].hold = maps.Clone(c.items[i].hold)
 	}
-	slices.Sort(ids)
-	return ids
+	for i := range c.tasks {
+		c.tasks[i].charges = slices.Clone(c.tasks[i].charges)
+	}
+	return &c
 }
+
+// state is everything that was recorded as text, to be compared.
+func (g *golden) state() string {
+	b := fmt.Appendf(nil, "%d\n", g.seq)
+	for _, name := range slices.Sorted(maps.Keys(g.queues)) {
+		q := g.queues[name]
+		b = fmt.Appendln(b, q.name, "<", q.parent, q.priority, q.state, q.orphan)
+	}
+	for _, id := range slices.Sorted(maps.Keys(g.jobs)) {
+		b = fmt.Appendln(b, g.jobs[id].text())
+	}
+	return string(fmt.Appendf(b, "%+v", g.waiting))
+}
+
+func (j *goldJob) text() string { return fmt.Sprintf("%+v", j) }
+
+// Records: 1, 7.
 
 // task returns a charged task and its job.
 func (g *golden) task(id string) (*goldJob, *goldTask) {
@@ -185,7 +188,7 @@ func (g *golden) record(queue, job string) *goldJob {
 	if j := g.jobs[job]; j != nil && j.queue == queue {
 		return j
 	}
-	return &goldJob{id: job, queue: queue, anyMix: g.cfg.AnyMix}
+	return &goldJob{goldRequest: goldRequest{id: job, queue: queue, anyMix: g.cfg.AnyMix, items: goldPlains(0, 0)}}
 }
 
 // put keeps the record of a job. One without min and tasks is none.
@@ -195,19 +198,7 @@ func (g *golden) put(j *goldJob) {
 	}
 }
 
-func (j *goldJob) clone() *goldJob {
-	c := *j
-	c.items, c.tasks = slices.Clone(c.items), slices.Clone(c.tasks)
-	for i := range c.items {
-		c.items[i].hold = maps.Clone(c.items[i].hold)
-	}
-	for i := range c.tasks {
-		c.tasks[i].charges = slices.Clone(c.tasks[i].charges)
-	}
-	return &c
-}
-
-func (it *goldItem) held() (sum int64) {
+func (it goldItem) held() (sum int64) {
 	for _, held := range it.hold {
 		sum += held
 	}
@@ -221,13 +212,16 @@ func (j *goldJob) holds() bool {
 
 // add changes what is held on a card.
 func (it *goldItem) add(card string, amount int64) {
+	if it.hold == nil {
+		it.hold = map[string]int64{}
+	}
 	if it.hold[card] += amount; it.hold[card] == 0 {
 		delete(it.hold, card)
 	}
 }
 
 // charges are those of all tasks, in commit order.
-func (j *goldJob) charges(yield func(*goldTask, *goldCharge) bool) {
+func (j *goldJob) charges(yield func(*goldTask, *goldItem) bool) {
 	for i := range j.tasks {
 		t := &j.tasks[i]
 		for k := range t.charges {
@@ -251,6 +245,14 @@ func (j *goldJob) covered(item int, card string) (sum int64) {
 // left is the part of an item's min that no charge covers.
 func (j *goldJob) left(item int) int64 { return j.items[item].amount - j.covered(item, "") }
 
+// cut makes the min what charges cover of it.
+func (j *goldJob) cut() {
+	for i := range j.items {
+		j.items[i].amount = j.covered(i, "")
+		clear(j.items[i].hold)
+	}
+}
+
 // cards are the cards that a task is charged.
 func (t *goldTask) cards() (cards []string) {
 	for _, c := range t.charges {
@@ -261,21 +263,13 @@ func (t *goldTask) cards() (cards []string) {
 	return cards
 }
 
-// cut makes the min what charges cover of it.
-func (j *goldJob) cut() {
-	for i := range j.items {
-		j.items[i].amount = j.covered(i, "")
-		clear(j.items[i].hold)
-	}
-}
-
 // spreads reports whether an item may be on several cards: a multi under AnyMix.
-func (j *goldJob) spreads(want goldWant) bool { return j.anyMix && len(want.cards) > 1 }
+func (j *goldJob) spreads(it goldItem) bool { return j.anyMix && len(it.cards) > 1 }
 
 // firm is the card that a want of a task is bound to, if any: by the first charge of
 // its item or, without an item, by the first one that binds its key.
-func (j *goldJob) firm(want goldWant, item int) string {
-	if item >= 0 && j.spreads(j.items[item].goldWant) {
+func (j *goldJob) firm(want goldItem, item int) string {
+	if item >= 0 && j.spreads(j.items[item]) {
 		return ""
 	}
 	for _, c := range j.charges {
@@ -343,9 +337,6 @@ func (g *golden) charged(card string) map[string]int64 {
 
 const goldMost = 1 << 40
 
-// cardsOf are the cards of a node.
-func (g *golden) cardsOf(node string) []string { return slices.Sorted(maps.Keys(g.nodes[node])) }
-
 // levels are a queue and those above it, the lowest first.
 func (g *golden) levels(queue string) (levels []*goldQueue) {
 	for q := g.queues[queue]; q != nil; q = g.queues[q.parent] {
@@ -377,11 +368,11 @@ func (g *golden) limit(queue, dim string) int64 {
 func (g *golden) capability(q *goldQueue, dim string) int64 {
 	amount, mentioned := q.capability[dim]
 	switch {
-	case q.orphan || goldHas(q.denied, dim):
+	case q.orphan || q.denied[dim]:
 		return 0
 	case mentioned:
 		return amount
-	case !g.isLeaf(q.name), goldPlain(dim) && g.cfg.MissingUnlimited, goldOutput(dim), !q.configured && len(q.denied) == 0 && g.limitedAbove(q, dim):
+	case !g.isLeaf(q.name), goldPlain(dim) && g.cfg.MissingUnlimited, goldOutput(dim), len(q.capability)+len(q.denied) == 0 && g.limitedAbove(q, dim):
 		return Unlimited
 	}
 	return 0
@@ -389,9 +380,14 @@ func (g *golden) capability(q *goldQueue, dim string) int64 {
 
 // limitedAbove reports whether a queue above says something of one of some dimensions.
 func (g *golden) limitedAbove(q *goldQueue, dims ...string) bool {
-	return slices.ContainsFunc(g.levels(q.parent), func(q *goldQueue) bool {
-		return slices.ContainsFunc(dims, func(dim string) bool { return goldHas(q.capability, dim) || goldHas(q.denied, dim) })
-	})
+	for _, above := range g.levels(q.parent) {
+		for _, dim := range dims {
+			if _, mentioned := above.capability[dim]; mentioned || above.denied[dim] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // real is min(capability, max(0, T - sum of guarantees) + guarantee) (9). T is the parent's or what
@@ -446,11 +442,9 @@ func (g *golden) room(queue, dim string, test func(s goldSum, limit int64) (int6
 		if limit != Unlimited {
 			room, why = test(goldSumOf(dim, g.under(q.name)...), limit)
 		}
-		switch {
-		case limit != 0 || goldHas(q.capability, dim):
-		case goldHas(q.denied, dim):
+		if _, mentioned := q.capability[dim]; limit == 0 && q.denied[dim] {
 			why = ReasonUnreadableQuota
-		default:
+		} else if limit == 0 && !mentioned {
 			why = ReasonNoQuota
 		}
 		if i == 0 || room < int64(r.Room) {
@@ -486,15 +480,14 @@ func (g *golden) chargeRoom(queue, dim string, amount, held, moving int64) Headr
 		if held > 0 {
 			promise = held + max(0, promise)
 		}
-		holdTooLarge := promise > 0 && moving > max(0, hard)
+		if promise < hard {
+			why = ReasonPromised
+		}
+		if promise > 0 && moving > max(0, hard) {
+			why = ReasonHoldTooLarge
+		}
 		if moving > promise {
 			promise = min(0, promise)
-		}
-		switch {
-		case holdTooLarge:
-			why = ReasonHoldTooLarge
-		case promise < hard:
-			why = ReasonPromised
 		}
 		return min(hard, promise), why
 	})
@@ -505,36 +498,34 @@ func (g *golden) chargeRoom(queue, dim string, amount, held, moving int64) Headr
 // what is there that is, whatever the limits are (15): the tree has less than 2^53, and a queue
 // may come to less than 2^52 in any case.
 func (g *golden) within(amount int64, r Headroom, queue string, held, moving int64) Headroom {
-	room := func(level string, most int64) Headroom {
-		sum := goldSumOf(r.Resource, g.under(level)...)
-		return Headroom{Resource: r.Resource, Why: ReasonTooLarge, Room: Amount(most - sum.full()), Level: level, Limit: Amount(most)}
-	}
 	levels := g.levels(queue)
-	counted := room(levels[len(levels)-1].name, 1<<53-1)
-	if own := room(queue, 1<<52-1); own.Room > counted.Room {
-		counted = own
+	free := func(level string, most int64) int64 { return most - goldSumOf(r.Resource, g.under(level)...).full() }
+	level, most := levels[len(levels)-1].name, int64(1<<53-1)
+	if free(queue, 1<<52-1) > free(level, most) {
+		level, most = queue, 1<<52-1
 	}
+	room := free(level, most)
 	if held > 0 {
-		counted.Room = max(0, counted.Room)
+		room = max(0, room)
 	}
-	if counted.Room += Amount(held); moving > int64(counted.Room) {
-		counted.Room = min(0, counted.Room)
+	if room += held; moving > room {
+		room = min(0, room)
 	}
-	if amount > int64(counted.Room) && counted.Room < r.Room {
-		return counted
+	if amount > room && room < int64(r.Room) {
+		r.Why, r.Room, r.Level, r.Limit = ReasonTooLarge, Amount(room), level, Amount(most)
 	}
 	return r
 }
 
 // itemRoom is the room for an item of a task on a card (6).
-func (g *golden) itemRoom(j *goldJob, want goldWant, item int, card string) Headroom {
+func (g *golden) itemRoom(j *goldJob, want goldItem, item int, card string) Headroom {
 	if firm := j.firm(want, item); firm != "" && firm != card {
 		return Headroom{Resource: card, Why: ReasonFirmElsewhere, Level: j.queue, Limit: Amount(g.limit(j.queue, card))}
 	}
 	var held, moving int64
 	if item >= 0 {
 		it := j.items[item]
-		if held = it.hold[card]; !j.spreads(it.goldWant) {
+		if held = it.hold[card]; !j.spreads(it) {
 			moving = it.held() - held
 		}
 	}
@@ -544,19 +535,16 @@ func (g *golden) itemRoom(j *goldJob, want goldWant, item int, card string) Head
 // Refusals: 6.
 
 // goldRefuseAmount is the refusal of an amount, with the numbers of its best alternative.
-func goldRefuseAmount(queue string, item int, want goldWant, best Headroom) Refusal {
-	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: Amount(want.amount), Headroom: best}
-	f.Item, f.Resource = item, goldKey(want.cards)
+func goldRefuseAmount(queue string, want goldItem, best Headroom) Refusal {
+	f := Refusal{Reason: ReasonInsufficientScalarQuota, Queue: queue, Requested: Amount(want.amount), Headroom: best, output: goldOutput(want.cards[0])}
 	if len(want.cards) > 1 {
 		f.Best = best.Resource
 	}
-	switch {
-	case f.Resource == "cpu":
-		f.Reason, f.Item = ReasonInsufficientCPUQuota, 0
-	case f.Resource == "memory":
-		f.Reason, f.Item = ReasonInsufficientMemoryQuota, 0
-	case goldOutput(f.Resource):
-		f.Item, f.output = 0, true
+	switch f.Resource = goldKey(want.cards); f.Resource {
+	case "cpu":
+		f.Reason = ReasonInsufficientCPUQuota
+	case "memory":
+		f.Reason = ReasonInsufficientMemoryQuota
 	}
 	return f
 }
@@ -566,6 +554,7 @@ func goldRefuseAmount(queue string, item int, want goldWant, best Headroom) Refu
 func (g *golden) refuses(r *goldRequest) (f Refusal) {
 	q := g.queues[r.queue]
 	closed := slices.IndexFunc(g.levels(r.queue), func(q *goldQueue) bool { return q.state != StateOpen })
+	something := slices.ContainsFunc(r.items, func(it goldItem) bool { return it.amount > 0 })
 	switch {
 	case q == nil:
 		f.Reason = ReasonUnknownQueue
@@ -575,7 +564,7 @@ func (g *golden) refuses(r *goldRequest) (f Refusal) {
 		f.Reason, f.Level = ReasonQueueNotOpen, g.levels(r.queue)[closed].name
 	case r.invalid:
 		f.Reason = ReasonGetTaskRequestResourceFailed
-	case len(r.items) > 0 && !g.cfg.MissingUnlimited && !q.configured && (len(q.denied) > 0 || !g.limitedAbove(q, g.dims()...)):
+	case something && !g.cfg.MissingUnlimited && len(q.capability) == 0 && (len(q.denied) > 0 || !g.limitedAbove(q, g.dims()...)):
 		f.Reason = ReasonEmptyQueueCapability
 	default:
 		return f
@@ -605,12 +594,12 @@ func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
 	if !next.reserved {
 		next.seq = g.seq + 1
 	}
-	tasks := next.tasks
 	next.anyMix, next.reserved, next.items, next.tasks = r.anyMix, true, nil, nil
-	for _, want := range slices.SortedFunc(slices.Values(r.items), goldWant.compare) {
-		next.items = append(next.items, goldItem{want, map[string]int64{want.cards[0]: want.amount}})
+	for _, it := range slices.SortedFunc(slices.Values(r.items), goldItem.compare) {
+		it.hold = map[string]int64{it.cards[0]: it.amount}
+		next.items = append(next.items, it)
 	}
-	for _, t := range tasks {
+	for _, t := range old.clone().tasks {
 		next.charge(t)
 	}
 	for _, it := range next.items {
@@ -626,8 +615,7 @@ func (g *golden) drawn(r *goldRequest, old *goldJob) *goldJob {
 // item that spreads, the sums.
 func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 	it := &next.items[index]
-	at := goldPlace(next.request().items, index)
-	spreads, firm, left := next.spreads(it.goldWant), next.firm(it.goldWant, index), next.left(index)
+	spreads, firm, left := next.spreads(*it), next.firm(*it, index), next.left(index)
 	var best Headroom
 	var sum, limits, unheldSum int64
 	fits, unheldFits := true, true // what charges cover
@@ -662,7 +650,8 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		more := max(0, min(left, whole(r)-covered))
 		it.add(card, more)
 		left -= more
-		if r.Item = at; goldCard(card) {
+		if goldCard(card) {
+			r.Item = index - 2
 			a.Options = append(a.Options, r)
 		}
 		if best.Level == "" || r.Room > best.Room {
@@ -685,13 +674,8 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 			best.Why = ReasonPromised
 		}
 	}
-	a.Refusal = goldRefuseAmount(next.queue, at, it.goldWant, best)
+	a.Refusal = goldRefuseAmount(next.queue, *it, best)
 	return false
-}
-
-// goldPlace is the place of an item among those that are cards.
-func goldPlace(items []goldWant, index int) int {
-	return len((&goldRequest{items: items[:index]}).cards())
 }
 
 // vacated is what a job holds on a card and won't hold with another min: less what the
@@ -710,12 +694,12 @@ func (j *goldJob) vacated(next *goldJob, index int, card string) int64 {
 // ones, each the one with the want's key, same unit first, else the one with the fewest
 // alternatives that contain all of its own; items with a hold go first, ties: the first;
 // a firm one only if the task lists the firm card.
-func (j *goldJob) matches(wants []goldWant) (matched []int) {
+func (j *goldJob) matches(wants []goldItem) (matched []int) {
 	last := func(is bool) int { return map[bool]int{true: 1}[is] }
 	for _, want := range wants {
 		best, least := goldBinds, []int(nil)
 		for i, it := range j.items {
-			same, firm := it.same(want), j.firm(it.goldWant, i)
+			same, firm := it.same(want), j.firm(it, i)
 			lacks := func(card string) bool { return !slices.Contains(it.cards, card) }
 			if slices.Contains(matched, i) || !same && (firm != "" && !slices.Contains(want.cards, firm) || slices.ContainsFunc(want.cards, lacks)) {
 				continue
@@ -737,7 +721,7 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, on []str
 	if a.Refusal.Reason == "" {
 		j := g.record(r.queue, r.job)
 		for i, item := range j.matches(r.items) {
-			on = append(on, g.choose(&a, j, goldPlace(r.items, i), r.items[i], item, cards))
+			on = append(on, g.choose(&a, j, i, r.items[i], item, cards))
 		}
 	}
 	a.OK = a.Refusal.Reason == ""
@@ -745,30 +729,34 @@ func (g *golden) allocatable(r *goldRequest, cards []string) (a Answer, on []str
 }
 
 // choose lists the alternatives of an item of a task, and returns the first with room.
-func (g *golden) choose(a *Answer, j *goldJob, index int, want goldWant, item int, cards []string) (on string) {
-	best := Headroom{Why: ReasonNotOnNode}
+func (g *golden) choose(a *Answer, j *goldJob, index int, want goldItem, item int, cards []string) (on string) {
+	var best Headroom
 	for _, card := range want.cards {
 		r := Headroom{Resource: card, Why: ReasonNotOnNode}
 		if cards == nil || slices.Contains(cards, card) || !goldCard(card) {
 			r = g.itemRoom(j, want, item, card)
-			// Another card than the job's comes last.
-			if best.Level == "" || r.Why != ReasonFirmElsewhere && (best.Why == ReasonFirmElsewhere || r.Room > best.Room) {
-				best = r
-			}
-			if r.Why != ReasonFirmElsewhere && want.amount <= int64(r.Room) {
-				r.Why, on = "", cmp.Or(on, card)
-			}
 		}
-		if r.Item = index; goldCard(card) {
+		if goldCard(card) {
+			r.Item = index - 2
+		}
+		// Another card than the job's comes last.
+		excluded := r.Why == ReasonNotOnNode || r.Why == ReasonFirmElsewhere
+		if r.Why != ReasonNotOnNode && (best.Level == "" || !excluded && (best.Why == ReasonFirmElsewhere || r.Room > best.Room)) {
+			best = r
+		}
+		if !excluded && (want.amount <= int64(r.Room) || want.amount == 0) {
+			r.Why, on = "", cmp.Or(on, card)
+		}
+		if goldCard(card) {
 			a.Options = append(a.Options, r)
 		}
 	}
 	switch {
 	case on != "" || a.Refusal.Reason != "":
 	case best.Level == "":
-		a.Refusal = Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: j.queue, Headroom: Headroom{Item: index, Resource: goldKey(want.cards), Why: ReasonNotOnNode}}
+		a.Refusal = Refusal{Reason: ReasonGetTaskRequestResourceFailed, Queue: j.queue, Headroom: Headroom{Item: index - 2, Resource: goldKey(want.cards), Why: ReasonNotOnNode}}
 	default:
-		a.Refusal = goldRefuseAmount(j.queue, index, want, best)
+		a.Refusal = goldRefuseAmount(j.queue, want, best)
 	}
 	return on
 }
@@ -787,35 +775,26 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 		return Answer{Seq: g.seq}, ErrReserved
 	}
 	a, next := g.enqueueable(r)
-	if !a.OK {
-		return a, nil
+	if a.OK {
+		g.put(next)
+		a.Seq++
 	}
-	g.put(next)
-	a.Seq++
 	return a, nil
 }
 
-// asks reports whether a request is for what the job has.
+// asks reports whether a request is for what the job has. Items of which nothing is left don't count.
 func (j *goldJob) asks(r *goldRequest) bool {
-	has := slices.DeleteFunc(j.request().items, func(want goldWant) bool { return want.amount == 0 })
+	has := slices.DeleteFunc(slices.Clone(j.items), func(it goldItem) bool { return it.amount == 0 && !goldPlain(it.cards[0]) })
 	return !r.invalid && j.anyMix == r.anyMix &&
-		slices.EqualFunc(has, slices.SortedFunc(slices.Values(r.items), goldWant.compare), func(a, b goldWant) bool { return a.compare(b) == 0 && a.amount == b.amount })
-}
-
-// request asks for the min that a job has.
-func (j *goldJob) request() *goldRequest {
-	r := &goldRequest{id: j.id, queue: j.queue, anyMix: j.anyMix}
-	for _, it := range j.items {
-		r.items = append(r.items, it.goldWant)
-	}
-	return r
+		slices.EqualFunc(has, r.items, func(a, b goldItem) bool { return a.compare(b) == 0 && a.amount == b.amount })
 }
 
 // commit charges a task on some cards, nil for all, which may be those of a node. That it is
 // there counts if the node has so much: no commit makes the cluster larger.
 func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, err error) {
 	if j, t := g.task(r.id); t != nil {
-		if r.invalid || !j.charged(t, r) || cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) }) {
+		elsewhere := cards != nil && slices.ContainsFunc(t.cards(), func(card string) bool { return !slices.Contains(cards, card) })
+		if r.invalid || elsewhere || !j.has(t, r) {
 			return Answer{Seq: g.seq}, ErrConflict
 		}
 		return Answer{OK: true, Repeat: true, Seq: g.seq, Charged: t.cards()}, nil
@@ -827,38 +806,25 @@ func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, 
 	if !a.OK {
 		return a, nil
 	}
-	t := goldTask{id: r.id, node: node, seq: g.seq + 1, state: taskCommitted}
 	for i, card := range on {
 		if goldCard(card) && g.charged(card)[node]+min(r.items[i].amount, goldMost) > g.nodes[node][card] {
-			t.node = ""
+			node = ""
 		}
 	}
-	a.Seq, a.Charged = g.seq+1, g.charge(r, t, on)
+	a.Seq, a.Charged = g.seq+1, g.charge(r, goldTask{id: r.id, node: node, seq: g.seq + 1, state: taskCommitted}, on)
 	return a, nil
 }
 
-// charged reports whether a task of the job is charged what a request asks for.
-func (j *goldJob) charged(t *goldTask, r *goldRequest) bool {
-	return j.id == r.job && j.queue == r.queue && goldSame(t.wants(), r.items)
-}
-
-// goldSame reports whether the same is wanted, in the same order.
-func goldSame(a, b []goldWant) bool {
-	return slices.EqualFunc(a, b, func(a, b goldWant) bool { return a.same(b) && a.amount == b.amount })
-}
-
-// wants is what a task is charged, as it was requested.
-func (t *goldTask) wants() (wants []goldWant) {
-	for _, c := range t.charges {
-		wants = append(wants, c.goldWant)
-	}
-	return wants
+// has reports whether a task of the job is charged what a request asks for.
+func (j *goldJob) has(t *goldTask, r *goldRequest) bool {
+	return j.id == r.job && j.queue == r.queue && goldSame(t.charges, r.items)
 }
 
 // charge charges a task on some cards, and returns these. One without cards is on no node.
 func (g *golden) charge(r *goldRequest, t goldTask, on []string) []string {
-	for i, want := range r.items {
-		t.charges = append(t.charges, goldCharge{goldWant: want, card: on[i]})
+	t.charges = goldWants(r.items)
+	for i, card := range on {
+		t.charges[i].card = card
 	}
 	if len(t.cards()) == 0 {
 		t.node = ""
@@ -872,7 +838,7 @@ func (g *golden) charge(r *goldRequest, t goldTask, on []string) []string {
 
 // charge makes the charges of a task, on their cards, count against the items of the job.
 func (j *goldJob) charge(t goldTask) {
-	for i, item := range j.matches(t.wants()) {
+	for i, item := range j.matches(t.charges) {
 		t.charges[i].count(j, item)
 	}
 	j.tasks = append(j.tasks, t)
@@ -881,8 +847,8 @@ func (j *goldJob) charge(t goldTask) {
 // count makes a charge count against an item, and moves holds to its card: under AnyMix what it
 // lacks, from the rightmost alternative that holds, and else the whole hold. What runs on a card
 // that isn't listed, or isn't the firm one, counts against nothing.
-func (c *goldCharge) count(j *goldJob, item int) {
-	firm, listed := j.firm(c.goldWant, item), c.cards
+func (c *goldItem) count(j *goldJob, item int) {
+	firm, listed := j.firm(*c, item), c.cards
 	if item >= 0 {
 		listed = j.items[item].cards
 	}
@@ -897,7 +863,7 @@ func (c *goldCharge) count(j *goldJob, item int) {
 	it := &j.items[item]
 	for _, from := range slices.Backward(it.cards) {
 		amount := it.hold[from]
-		if j.spreads(it.goldWant) {
+		if j.spreads(*it) {
 			amount = min(amount, max(0, c.amount-it.hold[c.card]))
 		}
 		if from != c.card {
@@ -911,19 +877,14 @@ func (c *goldCharge) count(j *goldJob, item int) {
 
 // commitAll charges a gang; nothing of it stays if it fails.
 func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
-	ids := map[string]bool{}
-	for _, r := range tasks {
-		ids[r.id] = true
-	}
-	if len(ids) < len(tasks) {
-		return Answer{Seq: g.seq}, ErrConflict
-	}
-	tried := g.clone()
-	for _, group := range tried.together(tasks) {
-		var only []string
-		if len(group) > 1 {
-			only = tried.firstForAll(group)
+	all, tried := Answer{OK: true, Repeat: true, Seq: g.seq}, g.clone()
+	for i, r := range tasks {
+		if slices.ContainsFunc(tasks[:i], func(o *goldRequest) bool { return o.id == r.id }) {
+			return Answer{Seq: g.seq}, ErrConflict
 		}
+	}
+	for _, group := range tried.together(tasks) {
+		only := tried.firstForAll(group)
 		for _, r := range group {
 			cards := only
 			if _, t := tried.task(r.id); t != nil {
@@ -938,18 +899,17 @@ func (g *golden) commitAll(tasks []*goldRequest) (a Answer, err error) {
 			if a.Task = r.id; !a.OK {
 				return a, nil
 			}
+			if !a.Repeat {
+				all.Repeat, all.Seq = false, a.Seq
+			}
 		}
 	}
-	a = Answer{OK: true, Repeat: true, Seq: g.seq}
 	for _, r := range tasks {
-		if _, t := g.task(r.id); t == nil {
-			a.Repeat, a.Seq = false, g.seq+1
-		}
 		_, t := tried.task(r.id)
-		a.Charged = append(a.Charged, t.cards()...)
+		all.Charged = append(all.Charged, t.cards()...)
 	}
 	*g = *tried
-	return a, nil
+	return all, nil
 }
 
 // notTogether is the refusal of a task that had to be where the rest of its gang is: the one
@@ -969,8 +929,7 @@ func (g *golden) notTogether(a Answer, tried *golden, r *goldRequest) Answer {
 		*o = alone.Options[i]
 		o.Why = ReasonNotTogether
 		if f.Reason == ReasonInsufficientScalarQuota && f.Item == o.Item && (excluded(f.Why) || f.Why == ReasonNotTogether && o.Room > f.Room) {
-			f.Headroom, f.Best = *o, o.Resource
-			f.Resource = goldKey(r.cards()[o.Item].cards)
+			*f = goldRefuseAmount(r.queue, r.items[2+o.Item], *o)
 		}
 	}
 	return a
@@ -1005,12 +964,12 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]*goldRequest) {
 	return append(groups, rest...)
 }
 
-// firstForAll returns the cards that a group of tasks may use: for each of their keys the
+// firstForAll returns the cards that a group of tasks may use, nil for any: for each of their keys the
 // first that has room for all of them, or else for the most.
 func (g *golden) firstForAll(group []*goldRequest) (cards []string) {
 	for i, r := range group {
 		for _, want := range r.items {
-			if i == 0 || len(want.cards) == 1 { // the lists are the same for all
+			if len(group) > 1 && (i == 0 || len(want.cards) == 1) { // the lists are the same for all
 				cards = append(cards, slices.MaxFunc(want.cards, func(a, b string) int {
 					return cmp.Compare(g.takes(group, want, a), g.takes(group, want, b))
 				}))
@@ -1021,22 +980,17 @@ func (g *golden) firstForAll(group []*goldRequest) (cards []string) {
 }
 
 // takes counts how many tasks of a group, in order, a card has room for.
-func (g *golden) takes(group []*goldRequest, key goldWant, card string) int {
-	g = g.clone()
+func (g *golden) takes(group []*goldRequest, key goldItem, card string) int {
+	tried := g.clone()
 	for n, r := range group {
-		if _, t := g.task(r.id); t != nil {
+		if _, t := tried.task(r.id); t != nil {
 			continue
 		}
-		j := g.record(group[0].queue, r.job)
-		k := slices.IndexFunc(r.items, key.same)
-		item := j.matches(r.items)[k]
-		if g.queues[j.queue] == nil || g.choose(&Answer{}, j, k, r.items[k], item, []string{card}) == "" {
+		_, on := tried.allocatable(r, []string{card})
+		if on == nil || on[slices.IndexFunc(r.items, key.same)] == "" {
 			return n
 		}
-		c := goldCharge{goldWant: r.items[k], card: card}
-		c.count(j, item)
-		j.tasks = append(j.tasks, goldTask{id: r.id, charges: []goldCharge{c}})
-		g.put(j)
+		tried.charge(r, goldTask{id: r.id}, on) // what has no room here is on no card
 	}
 	return len(group)
 }
@@ -1045,10 +999,11 @@ func (g *golden) takes(group []*goldRequest, key goldWant, card string) int {
 func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 	known = true
 	for _, id := range ids {
-		was := g.uncharge(id, ended) || ended && goldHas(g.waiting, id)
+		_, was := g.waiting[id]
 		if ended {
 			delete(g.waiting, id)
 		}
+		was = g.uncharge(id, ended) || ended && was
 		known, changed = known && was, changed || was
 	}
 	g.prune()
@@ -1059,12 +1014,13 @@ func (g *golden) giveBack(ended bool, ids []string) (known, changed bool) {
 // they covered; else that is held again, after later charges of the same item on the same card
 // have drawn on it.
 func (g *golden) uncharge(id string, ended bool) (known bool) {
-	j, t := g.task(id)
-	if t == nil {
+	j, _ := g.task(id)
+	if j == nil {
 		return false
 	}
 	at := slices.IndexFunc(j.tasks, func(t goldTask) bool { return t.id == id })
-	gone, later := *t, &goldJob{tasks: j.tasks[at+1:]}
+	gone := j.tasks[at]
+	j.tasks = slices.Delete(j.tasks, at, at+1)
 	for _, c := range gone.charges {
 		if c.item < 0 {
 			continue
@@ -1074,24 +1030,27 @@ func (g *golden) uncharge(id string, ended bool) (known bool) {
 			it.amount -= c.covered
 			continue
 		}
-		for _, e := range later.charges {
-			if e.item == c.item && e.card == c.card {
-				drawn := min(c.covered, e.amount-e.covered)
-				e.covered += drawn
+		for _, later := range (&goldJob{tasks: j.tasks[at:]}).charges {
+			if later.item == c.item && later.card == c.card {
+				drawn := min(c.covered, later.amount-later.covered)
+				later.covered += drawn
 				c.covered -= drawn
 			}
 		}
 		it.add(c.card, c.covered)
 	}
-	j.tasks = slices.Delete(j.tasks, at, at+1)
 	g.put(j)
 	return true
 }
 
 // prune removes orphans without jobs. What is below one comes below the queue above.
 func (g *golden) prune() {
+	used := map[string]bool{}
+	for _, j := range g.jobs {
+		used[j.queue] = true
+	}
 	for name, q := range g.queues {
-		if !q.orphan || slices.ContainsFunc(g.under(name), func(j *goldJob) bool { return j.queue == name }) {
+		if !q.orphan || used[name] {
 			continue
 		}
 		for _, child := range g.queues {
@@ -1138,7 +1097,7 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string) {
 	for _, j := range g.jobs {
 		if old := g.queues[j.queue]; next[j.queue] == nil {
 			orphans = append(orphans, j.queue)
-			next[j.queue] = &goldQueue{name: j.queue, parent: old.parent, priority: old.priority, state: StateClosed, configured: true, orphan: true}
+			next[j.queue] = &goldQueue{name: j.queue, parent: old.parent, priority: old.priority, state: StateClosed, orphan: true}
 		}
 	}
 	for _, name := range orphans {
@@ -1158,104 +1117,45 @@ const (
 	goldGang   = 25
 )
 
-// jobCopies counts how many new jobs like this one would be reserved (7, WhatFits).
-func (g *golden) jobCopies(r *goldRequest) (Fits, error) {
-	tried := g.clone()
-	room := func(dim string) Headroom {
-		return g.within(r.amount(dim), g.minRoom(&goldJob{}, &goldJob{queue: r.queue}, 0, dim, false), r.queue, 0, 0)
-	}
-	return g.copies(r, r.id, goldCopies, room, func(own *goldRequest) Answer {
-		a, _ := tried.reserve(own, false)
-		return a
-	})
-}
-
-// taskCopies counts how many new tasks like this one would be charged, each after the other or, if
-// they must be on one card, as a gang (7, WhatFits). Copies have no node.
-func (g *golden) taskCopies(r *goldRequest) (Fits, error) {
-	room := func(dim string) Headroom {
-		return g.chargeRoom(r.queue, dim, r.amount(dim), goldSumOf(dim, g.record(r.queue, r.job)).held, 0)
-	}
-	if len(g.together([]*goldRequest{r, r})) > 1 {
-		tried := g.clone()
-		return g.copies(r, r.job, goldCopies, room, func(own *goldRequest) Answer {
-			a, _ := tried.commit(own, nil, "")
-			return a
-		})
-	}
-	var gang []*goldRequest
-	return g.copies(r, r.job, goldGang, room, func(own *goldRequest) Answer {
-		gang = append(gang, own)
-		a, _ := g.clone().commitAll(gang)
-		a.Task = ""
-		return a
-	})
-}
-
-// copies admits copies of a request of a job until one is refused. The rooms are for cpu and
+// copies counts how many new jobs or tasks like this one would be admitted (7, WhatFits), each after
+// the other or, if tasks must be on one card, as a gang. Copies have no node. The rooms are for cpu and
 // memory, none if the queue takes nothing.
-func (g *golden) copies(r *goldRequest, job string, most int64, room func(dim string) Headroom, admit func(own *goldRequest) Answer) (Fits, error) {
-	if j := g.jobs[job]; j != nil && j.queue != r.queue {
+func (g *golden) copies(r *goldRequest) (Fits, error) {
+	if j := g.jobs[cmp.Or(r.job, r.id)]; j != nil && j.queue != r.queue {
 		return Fits{}, ErrConflict
 	}
-	f := Fits{Copies: Unlimited, Next: Answer{OK: true}}
-	if g.refuses(&goldRequest{queue: r.queue}).Reason == "" {
-		f.Room = []Headroom{room("cpu"), room("memory")}
+	f, none := Fits{Copies: Unlimited, Next: Answer{OK: true}}, g.record(r.queue, "")
+	for i := 0; i < 2 && g.refuses(&goldRequest{queue: r.queue}).Reason == ""; i++ {
+		dim, amount := r.items[i].cards[0], r.items[i].amount
+		room := g.chargeRoom(r.queue, dim, amount, goldSumOf(dim, g.record(r.queue, r.job)).held, 0)
+		if r.job == "" {
+			room = g.within(amount, g.minRoom(none, none, 0, dim, false), r.queue, 0, 0)
+		}
+		f.Room = append(f.Room, room)
 	}
+	tried, most, together := g.clone(), goldCopies, r.job != "" && len(g.together([]*goldRequest{r, r})) == 1
+	if together {
+		most = goldGang
+	}
+	var gang []*goldRequest
 	for n := range most {
 		own := *r
 		own.id, own.node = fmt.Sprint("copy", n), ""
-		if a := admit(&own); !a.OK {
+		gang = append(gang, &own)
+		var a Answer
+		switch {
+		case r.job == "":
+			a, _ = tried.reserve(&own, false)
+		case together:
+			a, _ = g.clone().commitAll(gang)
+			a.Task = ""
+		default:
+			a, _ = tried.commit(&own, nil, "")
+		}
+		if !a.OK {
 			f.Copies, f.Next = Amount(n), a
 			break
 		}
 	}
 	return f, nil
-}
-
-// state is everything that was recorded as text, to be compared.
-func (g *golden) state() string {
-	b := fmt.Appendln(nil, g.seq)
-	for _, name := range slices.Sorted(maps.Keys(g.queues)) {
-		q := g.queues[name]
-		b = fmt.Appendln(b, q.name, "<", q.parent, q.priority, q.state, q.orphan)
-	}
-	for _, id := range slices.Sorted(maps.Keys(g.jobs)) {
-		b = fmt.Append(b, g.jobs[id].text())
-	}
-	for _, id := range slices.Sorted(maps.Keys(g.waiting)) {
-		r := g.waiting[id]
-		b = fmt.Append(b, r.id, " of ", r.job, " in ", r.queue)
-		for _, want := range r.items {
-			b = fmt.Append(b, " ", want.cards, want.amount)
-		}
-		b = append(b, '\n')
-	}
-	return string(b)
-}
-
-// text is a record, to be compared; cpu and memory of which nothing is needed are left out.
-func (j *goldJob) text() string {
-	if j == nil {
-		return "none"
-	}
-	b := fmt.Appendf(nil, "%s %s %v %v %v %d\n", j.id, j.queue, j.anyMix, j.reserved, j.seen, j.seq)
-	for _, it := range j.items {
-		if it.amount > 0 || !goldPlain(it.cards[0]) {
-			b = fmt.Appendf(b, " %v, held %v\n", it.goldWant, it.hold)
-		}
-	}
-	for _, t := range j.tasks {
-		b = fmt.Appendf(b, " %s %q %d %d", t.id, t.node, t.seq, t.state)
-		for _, c := range t.charges {
-			b = fmt.Append(b, ", ", c.amount, " of ", c.card, " of ", c.cards, ", ", c.covered)
-			if c.item >= 0 && !goldPlain(c.card) {
-				b = fmt.Append(b, " of ", j.items[c.item].cards, j.items[c.item].unit)
-			} else if c.item == goldBinds {
-				b = append(b, " of its key"...)
-			}
-		}
-		b = append(b, '\n')
-	}
-	return string(b)
 }

@@ -21,7 +21,6 @@ type goldViewTask struct {
 	goldRequest
 	class class
 	over  bool // succeeded or failed
-	node  string
 	isPod bool // whose resource says which cards it could have
 }
 
@@ -37,23 +36,25 @@ type goldView struct {
 type goldReconciler struct {
 	*golden
 	goldView
-	rep    *Report
+	rep    Report
 	listed map[string]*goldViewJob
 	seen   map[string]*goldViewTask
 }
 
 // reconcile makes the ledger agree with a view, and reports it (7; numbers below are of its
 // row there).
-func (g *golden) reconcile(view goldView) (rep Report) {
-	r := goldReconciler{g, view, &rep, map[string]*goldViewJob{}, map[string]*goldViewTask{}}
-	r.views = slices.SortedFunc(slices.Values(view.views), func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
-	for _, v := range r.views {
+func (g *golden) reconcile(view goldView) Report {
+	r := goldReconciler{golden: g, goldView: view, listed: map[string]*goldViewJob{}, seen: map[string]*goldViewTask{}}
+	before := g.state()
+	views := slices.SortedFunc(slices.Values(view.views), func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
+	for _, v := range views {
 		if v.listed {
 			r.listed[v.id] = v
 		}
 		if v.invalid {
 			r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
 		}
+		v.tasks = slices.SortedFunc(slices.Values(v.tasks), func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
 		for _, t := range v.tasks {
 			r.seen[t.id] = t
 			if t.invalid {
@@ -61,26 +62,26 @@ func (g *golden) reconcile(view goldView) (rep Report) {
 			}
 			for _, want := range t.items {
 				if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
-					rep.Mismatched = append(rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
+					r.rep.Mismatched = append(r.rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
 				}
 			}
 		}
 	}
 	r.takeBack()
-	for _, v := range r.views {
+	for _, v := range views {
 		r.place(v)
 	}
 	r.giveUp()
-	for _, v := range r.views {
+	for _, v := range views {
 		r.admit(v)
 	}
 	r.wait()
 	g.prune()
-	rep.sort()
-	if rep.Seq = g.seq; rep.Changed {
-		rep.Seq++
+	r.rep.sort()
+	if r.rep.Seq, r.rep.Changed = g.seq, g.state() != before; r.rep.Changed {
+		r.rep.Seq++
 	}
-	return rep
+	return r.rep
 }
 
 // leaves reports whether what the view doesn't have of a job stays.
@@ -90,10 +91,8 @@ func (r *goldReconciler) fail(job, task string, reason Reason) {
 	r.rep.Failed = append(r.rep.Failed, Ref{Job: job, Task: task, Reason: reason})
 }
 
-func (r *goldReconciler) did(list *[]Ref, job, task string) {
-	*list = append(*list, Ref{Job: job, Task: task})
-	r.rep.Changed = true
-}
+// goldNote puts a job or one of its tasks on a list.
+func goldNote(list *[]Ref, job, task string) { *list = append(*list, Ref{Job: job, Task: task}) }
 
 // takeBack is (2), (3) and (4) of the specification, for tasks.
 func (r *goldReconciler) takeBack() {
@@ -103,10 +102,10 @@ func (r *goldReconciler) takeBack() {
 			switch {
 			case seen == nil && r.leaves(id) && !r.deleted[t.id]:
 			case r.deleted[t.id] || seen != nil && seen.class == classEnded || seen == nil && confirmed:
-				r.did(&r.rep.Released, id, t.id)
+				goldNote(&r.rep.Released, id, t.id)
 			case seen != nil && seen.class == classAllocated:
 			case confirmed:
-				r.did(&r.rep.RolledBack, id, t.id)
+				goldNote(&r.rep.RolledBack, id, t.id)
 			default:
 				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Task: t.id, Seq: t.seq})
 			}
@@ -127,7 +126,6 @@ func (r *goldReconciler) place(v *goldViewJob) {
 		return
 	}
 	allocated := slices.DeleteFunc(slices.Clone(v.tasks), func(t *goldViewTask) bool { return t.class != classAllocated || r.deleted[t.id] })
-	slices.SortFunc(allocated, func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
 	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && (v.listed || len(allocated) > 0) {
 		j.queue = v.queue
 		for id, t := range r.waiting {
@@ -136,7 +134,7 @@ func (r *goldReconciler) place(v *goldViewJob) {
 				r.waiting[id] = t
 			}
 		}
-		r.did(&r.rep.Corrected, v.id, "")
+		goldNote(&r.rep.Corrected, v.id, "")
 	}
 	missing := map[*goldViewTask][]string{} // the cards that they are on
 	for _, t := range allocated {
@@ -145,9 +143,9 @@ func (r *goldReconciler) place(v *goldViewJob) {
 		case confirmed:
 			continue
 		case r.uncharge(t.id, false):
-			r.did(&r.rep.Corrected, t.job, t.id)
+			goldNote(&r.rep.Corrected, t.job, t.id)
 		default:
-			r.did(&r.rep.Imported, t.job, t.id)
+			goldNote(&r.rep.Imported, t.job, t.id)
 		}
 		missing[t] = cards
 	}
@@ -160,11 +158,11 @@ func (r *goldReconciler) place(v *goldViewJob) {
 
 // card returns the card that an item of an allocated task is on, and whether the
 // task allows it.
-func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card string, allowed bool) {
+func (r *goldReconciler) card(v *goldViewTask, want goldItem, was string) (card string, allowed bool) {
 	if !goldCard(want.cards[0]) {
 		return want.cards[0], true
 	}
-	on := r.cardsOf(v.node)
+	on := slices.Sorted(maps.Keys(r.nodes[v.node]))
 	for _, card := range slices.Insert(slices.Clone(want.cards), 0, was) {
 		if slices.Contains(on, card) && slices.Contains(want.cards, card) {
 			return card, true
@@ -180,7 +178,7 @@ func (r *goldReconciler) card(v *goldViewTask, want goldWant, was string) (card 
 // that the task should be on.
 func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 	j, t := r.task(v.id)
-	same = t != nil && j.charged(t, &v.goldRequest)
+	same = t != nil && j.has(t, &v.goldRequest)
 	for _, want := range v.items {
 		was := ""
 		for i := 0; t != nil && i < len(t.charges); i++ {
@@ -192,13 +190,11 @@ func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
 		cards = append(cards, card)
 		same = same && card == was
 	}
-	node := v.node
-	if same && len(t.cards()) == 0 { // it is on no card
-		node = ""
-	}
-	if same && (t.state != taskConfirmed || node != "" && node != t.node) {
-		t.state, t.node = taskConfirmed, cmp.Or(node, t.node)
-		r.rep.Changed = true
+	if same {
+		t.state = taskConfirmed
+		if len(t.cards()) > 0 { // else it is on no node
+			t.node = cmp.Or(v.node, t.node)
+		}
 	}
 	return cards, same
 }
@@ -211,8 +207,7 @@ func (v *goldViewJob) holds(j *goldJob) bool {
 // giveUp takes reservations of jobs that have gone, and holds.
 func (r *goldReconciler) giveUp() {
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
-		j := r.jobs[id]
-		v := r.listed[id]
+		j, v := r.jobs[id], r.listed[id]
 		switch {
 		case !j.reserved || r.leaves(id) || v != nil && r.queues[v.queue] == nil:
 		case v != nil && v.phase != PhasePending:
@@ -222,8 +217,8 @@ func (r *goldReconciler) giveUp() {
 		case !j.seen:
 			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Seq: j.seq})
 		default:
-			r.did(&r.rep.Released, id, "")
-			next := r.drawn(&goldRequest{id: id, queue: j.queue, anyMix: r.cfg.AnyMix}, j)
+			goldNote(&r.rep.Released, id, "")
+			next := r.drawn(&goldRequest{anyMix: r.cfg.AnyMix, items: goldPlains(0, 0)}, j)
 			next.reserved, next.seen, next.seq = false, false, 0
 			r.put(next)
 		}
@@ -232,14 +227,12 @@ func (r *goldReconciler) giveUp() {
 
 // admit is (5): the job gets the min that the view says.
 func (r *goldReconciler) admit(v *goldViewJob) {
-	j := r.jobs[v.id]
-	if !v.listed || v.phase == PhasePending || r.queues[v.queue] == nil || j == nil && v.phase != PhaseInqueue {
+	if !v.listed || v.phase == PhasePending || r.queues[v.queue] == nil || r.jobs[v.id] == nil && v.phase != PhaseInqueue {
 		return
 	}
 	r.setMin(v)
-	if j := r.jobs[v.id]; j != nil && j.reserved && !j.seen {
+	if j := r.jobs[v.id]; j != nil && j.reserved {
 		j.seen = true
-		r.rep.Changed = true
 	}
 }
 
@@ -249,44 +242,41 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 	j, want := r.record(v.queue, v.id), v.min
 	keeps := v.holds(j)
 	switch {
-	case want == nil && (keeps || !j.reserved):
-		return
-	case j.reserved && keeps && j.asks(want):
+	case want == nil && (keeps || !j.reserved), j.reserved && keeps && j.asks(want):
 		return
 	case !keeps && len(j.tasks) == 0:
-		r.did(&r.rep.Released, v.id, "")
+		goldNote(&r.rep.Released, v.id, "")
 		delete(r.jobs, v.id)
 		return
 	case want == nil:
-		want = j.request()
+		want = &j.goldRequest
 	}
 	next, tooLarge := r.drawn(want, j), Reason("")
 	for i := 0; keeps && i < len(next.items); i++ {
 		it := &next.items[i]
 		if !r.fill(&Answer{}, j, next, i) {
-			it.add(cmp.Or(next.firm(it.goldWant, i), it.cards[0]), next.left(i)-it.held())
+			it.add(cmp.Or(next.firm(*it, i), it.cards[0]), next.left(i)-it.held())
 		}
 		for card, held := range it.hold {
 			room := r.within(held, Headroom{Resource: card, Room: Unlimited}, next.queue, j.vacated(next, i, card), 0)
 			if room.Why == ReasonTooLarge {
-				tooLarge = cmp.Or(tooLarge, goldRefuseAmount(v.queue, 0, it.goldWant, room).Reason)
+				tooLarge = cmp.Or(tooLarge, goldRefuseAmount(v.queue, *it, room).Reason)
 			}
 		}
 	}
 	if !keeps {
 		next.cut()
 	}
-	list := &r.rep.Imported
-	if j.reserved {
-		list = &r.rep.Corrected
-	}
 	switch {
 	case j.reserved && next.text() == j.text():
 	case tooLarge != "":
 		r.fail(v.id, "", tooLarge)
+	case j.reserved:
+		r.put(next)
+		goldNote(&r.rep.Corrected, v.id, "")
 	default:
 		r.put(next)
-		r.did(list, v.id, "")
+		goldNote(&r.rep.Imported, v.id, "")
 	}
 }
 
@@ -300,14 +290,8 @@ func (r *goldReconciler) wait() {
 	}
 	for id, t := range r.seen {
 		if _, charged := r.task(id); t.class == classPending && !t.invalid && charged == nil && !r.deleted[id] {
-			waiting[id] = t.goldRequest
+			waiting[id] = goldRequest{id: id, job: t.job, queue: t.queue, items: goldWants(t.items)}
 		}
-	}
-	same := func(a, b goldRequest) bool {
-		return a.job == b.job && a.queue == b.queue && goldSame(a.items, b.items)
-	}
-	if !maps.EqualFunc(waiting, r.waiting, same) {
-		r.rep.Changed = true
 	}
 	r.waiting = waiting
 }

@@ -307,7 +307,7 @@ var modelOps = []struct {
 			r = m.job(m.jobID(false))
 		}
 		fits, err := m.l.JobCopies(m.jobHandle(r))
-		return m.fits(fits, err), m.fits(m.g.jobCopies(r))
+		return m.fits(fits, err), m.fits(m.g.copies(r))
 	}},
 	{"TaskCopies", 1, func(m *model) (got, want modelResult) {
 		r := m.task(m.taskID(false))
@@ -315,7 +315,7 @@ var modelOps = []struct {
 			r = m.task(m.taskID(false))
 		}
 		fits, err := m.l.TaskCopies(m.taskHandle(r))
-		return m.fits(fits, err), m.fits(m.g.taskCopies(r))
+		return m.fits(fits, err), m.fits(m.g.copies(r))
 	}},
 	{"Reserve", 9, func(m *model) (got, want modelResult) {
 		r := m.job(m.jobID(false))
@@ -346,7 +346,7 @@ var modelOps = []struct {
 		op := func() (Answer, error) { return m.l.Commit(handle, cards...) }
 		if m.IntN(5) == 0 {
 			node = m.oneOf("n0", "n1", "n2", "gone")
-			cards = append([]string{}, m.g.cardsOf(node)...)
+			cards = m.cardsOf(node)
 			op = func() (Answer, error) { return m.l.CommitOn(handle, node) }
 		}
 		a, err := op()
@@ -483,7 +483,18 @@ func (m *model) id(kind string, n int, among bool, ids []string) string {
 }
 
 // taskID is an id, mostly of a task that is charged or of one that isn't.
-func (m *model) taskID(charged bool) string { return m.id("t", 40, charged, m.g.tasks()) }
+func (m *model) taskID(charged bool) string { return m.id("t", 40, charged, m.charged()) }
+
+// charged are the ids of all tasks that are charged.
+func (m *model) charged() (ids []string) {
+	for _, j := range m.g.jobs {
+		for _, t := range j.tasks {
+			ids = append(ids, t.id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
 
 // jobID is an id, mostly of a job that is reserved or of one that isn't.
 func (m *model) jobID(reserved bool) string { return m.id("j", 14, reserved, m.reserved()) }
@@ -504,7 +515,7 @@ func (m *model) queue() string {
 		return "nope"
 	}
 	for range 4 {
-		if q := m.queues[m.IntN(len(m.queues))].name; m.g.refuses(&goldRequest{queue: q}).Reason == "" && (m.g.queues[q].configured || m.IntN(4) == 0) {
+		if q := m.queues[m.IntN(len(m.queues))].name; m.g.refuses(&goldRequest{queue: q}).Reason == "" && (len(m.g.queues[q].capability) > 0 || m.IntN(4) == 0) {
 			return q
 		}
 	}
@@ -521,7 +532,7 @@ var modelAlternatives = func() (lists [][]string) {
 }()
 
 // wants makes items that are different; of a task, they share no card.
-func (m *model) wants(most int, task bool) (wants []goldWant) {
+func (m *model) wants(most int, task bool) (wants []goldItem) {
 	used := map[string]bool{}
 	for range most {
 		want := m.want(task)
@@ -538,7 +549,7 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 		}
 		wants = append(wants, want)
 	}
-	slices.SortStableFunc(wants, func(a, b goldWant) int { // outputs come last
+	slices.SortStableFunc(wants, func(a, b goldItem) int { // outputs come last
 		if !goldOutput(a.cards[0]) && !goldOutput(b.cards[0]) {
 			return 0
 		}
@@ -548,8 +559,8 @@ func (m *model) wants(most int, task bool) (wants []goldWant) {
 }
 
 // want makes an item of a task or a min.
-func (m *model) want(task bool) goldWant {
-	want := goldWant{cards: modelAlternatives[m.IntN(len(modelAlternatives))], unit: m.card}
+func (m *model) want(task bool) goldItem {
+	want := goldItem{cards: modelAlternatives[m.IntN(len(modelAlternatives))], unit: m.card}
 	output, several := goldOutput(want.cards[0]), len(want.cards) > 1
 	switch n := int64(1 + m.IntN(4)); {
 	case task:
@@ -604,7 +615,7 @@ func (m *model) job(id string) *goldRequest {
 	if len(m.jobs) > 0 && m.IntN(12) == 0 {
 		return m.jobs[m.IntN(len(m.jobs))]
 	}
-	r := &goldRequest{id: id, queue: m.queue(), anyMix: m.g.cfg.AnyMix, invalid: m.IntN(60) == 0}
+	r := &goldRequest{id: id, queue: m.queue(), anyMix: m.g.cfg.AnyMix, invalid: m.IntN(60) == 0, items: goldPlains(0, 0)}
 	if m.IntN(8) == 0 {
 		r.anyMix = !r.anyMix
 	}
@@ -615,11 +626,11 @@ func (m *model) job(id string) *goldRequest {
 		r.queue = j.queue
 		if m.IntN(8) == 0 && j.whole() { // what it has
 			r.anyMix = j.anyMix
-			r.items = slices.DeleteFunc(j.request().items, func(want goldWant) bool { return want.amount == 0 })
+			r.items = slices.DeleteFunc(slices.Clone(j.items), func(want goldItem) bool { return want.amount == 0 && !goldPlain(want.cards[0]) })
 		}
 	}
 	m.atLeaf(r, r.id)
-	slices.SortFunc(r.items, goldWant.compare)
+	slices.SortFunc(r.items, goldItem.compare)
 	return r
 }
 
@@ -627,7 +638,7 @@ func (m *model) job(id string) *goldRequest {
 // consist of whole units.
 func (j *goldJob) whole() bool {
 	for _, it := range j.items {
-		if j.spreads(it.goldWant) && it.amount%it.unit != 0 {
+		if j.spreads(it) && it.amount%it.unit != 0 {
 			return false
 		}
 	}
@@ -638,9 +649,9 @@ func (m *model) task(id string) *goldRequest {
 	if len(m.tasks) > 0 && m.IntN(12) == 0 {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
-	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0, node: m.oneOf("n0", "n1", "n2", "gone", "", "", "", "")}
+	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0, node: m.oneOf("n0", "n1", "n2", "gone", "", "", "", ""), items: goldPlains(0, 0)}
 	if j, t := m.g.task(r.id); t != nil && m.IntN(3) > 0 { // the same again
-		r.job, r.queue, r.items, r.invalid = j.id, j.queue, t.wants(), false
+		r.job, r.queue, r.items, r.invalid = j.id, j.queue, goldWants(t.charges), false
 		return r
 	}
 	if m.IntN(3) > 0 {
@@ -655,13 +666,13 @@ func (m *model) task(id string) *goldRequest {
 	if j != nil && m.IntN(10) > 0 {
 		r.queue = j.queue
 	}
-	var items []goldWant
+	var items []goldItem
 	if j != nil {
-		items = j.request().counted()
+		items = j.items[2:]
 	}
 	if len(items) > 0 && m.IntN(3) > 0 { // a task of one of its items
 		it := items[m.IntN(len(items))]
-		want := goldWant{cards: it.cards, amount: m.card}
+		want := goldItem{cards: it.cards, amount: m.card}
 		if len(it.cards) > 1 {
 			want.amount = it.unit
 		}
@@ -673,6 +684,11 @@ func (m *model) task(id string) *goldRequest {
 		r.items = append(plain, m.wants(m.IntN(3), true)...)
 	}
 	return r
+}
+
+// cardsOf are the cards of a node; none, and not nil, of one that isn't known.
+func (m *model) cardsOf(node string) []string {
+	return slices.AppendSeq([]string{}, maps.Keys(m.g.nodes[node]))
 }
 
 // node lists the cards of a chosen node, mostly none for any.
@@ -714,8 +730,8 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 		return h
 	}
 	h := &JobRequest{id: r.id, queue: r.queue, fault: fault{modelInvalid(r)}}
-	h.min = book.Min{Plain: book.Plain{r.amount("cpu"), r.amount("memory")}, AnyMix: r.anyMix, Invalid: r.invalid}
-	for _, want := range r.counted() {
+	h.min = book.Min{Plain: book.Plain{r.items[0].amount, r.items[1].amount}, AnyMix: r.anyMix, Invalid: r.invalid}
+	for _, want := range r.items[2:] {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.amount, Unit: want.unit})
 	}
 	if len(m.jobs) < modelHandles {
@@ -729,20 +745,14 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 		return h
 	}
 	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, fault: fault{modelInvalid(r)}, node: r.node}
-	h.use = book.Use{Plain: book.Plain{r.amount("cpu"), r.amount("memory")}, Invalid: r.invalid}
-	for _, want := range r.counted() {
+	h.use = book.Use{Plain: book.Plain{r.items[0].amount, r.items[1].amount}, Invalid: r.invalid}
+	for _, want := range r.items[2:] {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.amount})
 	}
 	if len(m.tasks) < modelHandles {
 		m.tasks, m.taskOf[r] = append(m.tasks, r), h
 	}
 	return h
-}
-
-// goldPlains are the items of some cpu and memory.
-func goldPlains(cpu, memory int64) []goldWant {
-	wants := []goldWant{{[]string{"cpu"}, cpu, 1}, {[]string{"memory"}, memory, 1}}
-	return slices.DeleteFunc(wants, func(want goldWant) bool { return want.amount == 0 })
 }
 
 // Operations.
@@ -784,7 +794,7 @@ func (m *model) allocatable() (got, want modelResult) {
 		m.l.Allocatable(&a, handle)
 	} else {
 		node := m.oneOf("n0", "n1", "n2", "gone")
-		cards = append([]string{}, m.g.cardsOf(node)...)
+		cards = m.cardsOf(node)
 		m.l.AllocatableOn(&a, handle, node)
 	}
 	b, _ := m.g.allocatable(r, cards)
@@ -820,7 +830,7 @@ func (m *model) coveredHasRoom(r *goldRequest, a *Answer) {
 
 // tiny reports whether a request is for so little that too many copies fit.
 func (m *model) tiny(r *goldRequest) bool {
-	return slices.ContainsFunc(r.items, func(want goldWant) bool { return want.amount < m.card/2 })
+	return slices.ContainsFunc(r.items, func(want goldItem) bool { return want.amount > 0 && want.amount < m.card/2 })
 }
 
 // fits is the result of counting copies.
@@ -964,7 +974,7 @@ func (m *model) newQueues() {
 }
 
 func (m *model) newQueue(name string) goldQueue {
-	q := goldQueue{name: name, priority: int32(m.IntN(3)), state: StateOpen, capability: map[string]int64{}, denied: map[string]string{}, guarantee: map[string]int64{}}
+	q := goldQueue{name: name, priority: int32(m.IntN(3)), state: StateOpen, capability: map[string]int64{}, denied: map[string]bool{}, guarantee: map[string]int64{}}
 	if m.IntN(8) == 0 {
 		q.state = []State{StateOpen, StateClosing, StateClosed, stateUnknown}[m.IntN(4)]
 	}
@@ -977,7 +987,7 @@ func (m *model) newQueue(name string) goldQueue {
 	for _, dim := range m.g.dims() {
 		if m.IntN(8) == 0 {
 			if len(dim) == 1 && !goldOutput(dim) && m.IntN(4) == 0 {
-				q.denied[dim] = "the count of " + dim + " is no number"
+				q.denied[dim] = true
 			}
 			continue
 		}
@@ -989,7 +999,6 @@ func (m *model) newQueue(name string) goldQueue {
 			q.guarantee[dim] = int64(m.IntN(4)) * m.card
 		}
 	}
-	q.configured = len(q.capability) > 0
 	return q
 }
 
@@ -1008,13 +1017,13 @@ func (m *model) specs() (specs []builtQueue) {
 					spec.deny0(i)
 				}
 			}
-			if text, ok := q.denied[dim]; ok {
+			if q.denied[dim] {
 				spec.deny0(i)
-				spec.denied[i] = text
+				spec.denied[i] = "the count of " + dim + " is no number"
 			}
 			spec.Guarantee[i] = float64(q.guarantee[dim])
 		}
-		if !q.configured && m.IntN(2) == 0 {
+		if len(q.capability) == 0 && m.IntN(2) == 0 {
 			spec.Capability = nil
 		}
 		specs = append(specs, spec)
@@ -1054,8 +1063,8 @@ func (m *model) compareSums() {
 	if m.l.seq != m.g.seq {
 		m.fatal("seq %d, want %d", m.l.seq, m.g.seq)
 	}
-	if len(m.l.queues) != len(m.g.queues) || len(m.l.jobs) != len(m.g.jobs) || len(m.l.tasks) != len(m.g.tasks()) {
-		m.fatal("%d queues, %d jobs, %d tasks, want %d, %d, %d", len(m.l.queues), len(m.l.jobs), len(m.l.tasks), len(m.g.queues), len(m.g.jobs), len(m.g.tasks()))
+	if len(m.l.queues) != len(m.g.queues) || len(m.l.jobs) != len(m.g.jobs) || len(m.l.tasks) != len(m.charged()) {
+		m.fatal("%d queues, %d jobs, %d tasks, want %d, %d, %d", len(m.l.queues), len(m.l.jobs), len(m.l.tasks), len(m.g.queues), len(m.g.jobs), len(m.charged()))
 	}
 	for name := range m.g.queues {
 		q := m.l.queues[name]
@@ -1137,9 +1146,9 @@ func stateOf(l *Ledger) string {
 		g.jobs[id] = goldOf(l, j)
 	}
 	for id, w := range l.waiting {
-		r := goldRequest{id: id, job: w.job, queue: w.queue, items: goldPlains(w.use.Plain[dimCPU], w.use.Plain[dimMemory])}
+		r := goldRequest{id: id, job: w.job, queue: w.queue, items: goldWants(goldPlains(w.use.Plain[dimCPU], w.use.Plain[dimMemory]))}
 		for _, item := range w.use.Items {
-			r.items = append(r.items, goldWant{cards: l.names(item.Alts), amount: item.Amount})
+			r.items = append(r.items, goldItem{cards: l.names(item.Alts), amount: item.Amount})
 		}
 		g.waiting[id] = r
 	}
@@ -1159,10 +1168,10 @@ func goldOf(l *Ledger, j *job) *goldJob {
 	if j == nil {
 		return nil
 	}
-	g := &goldJob{id: j.id, queue: queueName(j.Queue), anyMix: j.AnyMix, reserved: j.Reserved, seen: j.Seen, seq: j.seq}
-	for dim, name := range []string{"cpu", "memory"} {
-		g.items = append(g.items, goldItem{goldWant{[]string{name}, j.Min[dim], 1}, map[string]int64{}})
-		g.items[dim].add(name, j.Held[dim])
+	g := &goldJob{goldRequest: goldRequest{id: j.id, queue: queueName(j.Queue), anyMix: j.AnyMix}, reserved: j.Reserved, seen: j.Seen, seq: j.seq}
+	g.items = goldPlains(j.Min[dimCPU], j.Min[dimMemory])
+	for dim, held := range j.Held {
+		g.items[dim].add(g.items[dim].cards[0], held)
 	}
 	index := map[*book.Item]int{nil: goldNoItem}
 	for _, it := range j.Items {
@@ -1170,7 +1179,7 @@ func goldOf(l *Ledger, j *job) *goldJob {
 			continue
 		}
 		index[it] = len(g.items)
-		item := goldItem{goldWant{l.names(it.Alts), it.Min, it.Unit}, map[string]int64{}}
+		item := goldItem{cards: l.names(it.Alts), amount: it.Min, unit: it.Unit}
 		for at, card := range item.cards {
 			item.add(card, it.HeldAt(at))
 		}
@@ -1182,13 +1191,11 @@ func goldOf(l *Ledger, j *job) *goldJob {
 			task.node = t.site.node
 		}
 		for dim, c := range t.Plain {
-			if want := g.items[dim].goldWant; c.Amount > 0 {
-				want.amount = c.Amount
-				task.charges = append(task.charges, goldCharge{want, dim, want.cards[0], c.Covered})
-			}
+			cards := g.items[dim].cards
+			task.charges = append(task.charges, goldItem{cards: cards, amount: c.Amount, card: cards[0], item: dim, covered: c.Covered})
 		}
 		for _, c := range t.Charges {
-			task.charges = append(task.charges, goldCharge{goldWant{l.names(c.Alts), c.Amount, 0}, index[c.Item], l.resource(int(c.Card)), c.Covered})
+			task.charges = append(task.charges, goldItem{cards: l.names(c.Alts), amount: c.Amount, card: l.resource(int(c.Card)), item: index[c.Item], covered: c.Covered})
 		}
 		g.tasks = append(g.tasks, task)
 	}

@@ -110,15 +110,15 @@ func (m *model) small() int64 {
 
 // taskAgain is a request for what a task is charged, or for something like it.
 func (m *model) taskAgain(job string, t goldTask) goldRequest {
-	r := goldRequest{id: t.id, job: job, items: t.wants()}
-	cpu, memory := r.amount("cpu"), r.amount("memory")
+	r := goldRequest{id: t.id, job: job, items: goldWants(t.charges)}
+	cpu, memory := r.items[0].amount, r.items[1].amount
 	switch m.IntN(24) {
 	case 0:
 		cpu = m.small()
 	case 1:
 		memory = m.small()
 	}
-	counted := r.counted()
+	counted := r.items[2:]
 	if m.IntN(12) == 0 {
 		counted = m.wants(m.IntN(3), true)
 	}
@@ -131,7 +131,7 @@ func (m *model) taskAgain(job string, t goldTask) goldRequest {
 func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 	t := &goldViewTask{goldRequest: r}
 	t.queue = queue
-	var wants []goldWant
+	var wants []goldItem
 	for _, want := range t.items {
 		if !goldCard(want.cards[0]) {
 			wants = append(wants, want)
@@ -145,18 +145,18 @@ func (m *model) viewTask(r goldRequest, queue string) *goldViewTask {
 		}
 	}
 	t.items = wants
-	cards := t.cards()
+	cards := goldCards(t.items)
 	t.isPod = len(cards) == 1 && m.card > 1 && m.IntN(2) == 0
 	if t.invalid = m.IntN(40) == 0; t.invalid {
-		t.items, cards, t.isPod = nil, nil, false
+		t.items, cards, t.isPod = goldPlains(0, 0), nil, false
 	}
 	if m.g.cfg.UnlimitedCPUMemory && len(cards) > 0 {
-		t.items = t.counted()
+		t.items = append(goldPlains(0, 0), t.items[2:]...)
 	}
 	t.node = m.oneOf(append(modelNodes, "gone", "")...)
 	if len(cards) > 0 && m.IntN(4) > 0 {
 		for node, on := range m.g.nodes {
-			if goldHas(on, cards[0].cards[0]) {
+			if on[cards[0].cards[0]] > 0 {
 				t.node = min(t.node, node)
 			}
 		}
@@ -196,19 +196,19 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 	case t.invalid:
 		task.Cards = []Item{{Alternatives: []string{"Ghost"}, Milli: 1000}}
 	case t.isPod:
-		count := *resource.NewQuantity(t.cards()[0].amount/1000, resource.DecimalSI)
+		count := *resource.NewQuantity(goldCards(t.items)[0].amount/1000, resource.DecimalSI)
 		task.Pod = &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"nvidia.com/gpu": count}},
 		}}}}
-		task.Pod.Annotations = map[string]string{NameAnnotation: goldKey(t.cards()[0].cards)}
+		task.Pod.Annotations = map[string]string{NameAnnotation: goldKey(goldCards(t.items)[0].cards)}
 	default:
 		task.Cards = []Item{}
-		for _, want := range t.cards() {
+		for _, want := range goldCards(t.items) {
 			task.Cards = append(task.Cards, Item{Alternatives: want.cards, Milli: want.amount})
 		}
 	}
 	if t.over = task.Phase.ended(); t.over { // nobody looks what it asked for
-		t.items, t.invalid = nil, false
+		t.items, t.invalid = goldPlains(0, 0), false
 	}
 	return task
 }
@@ -216,8 +216,8 @@ func (m *model) taskOfView(t *goldViewTask) Task {
 // requests is what a task requests without its cards; outputs are made of what has their names.
 func (r *goldRequest) requests() corev1.ResourceList {
 	list := corev1.ResourceList{
-		corev1.ResourceCPU:    *resource.NewMilliQuantity(r.amount("cpu"), resource.DecimalSI),
-		corev1.ResourceMemory: *resource.NewQuantity(r.amount("memory"), resource.DecimalSI),
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(r.items[0].amount, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(r.items[1].amount, resource.DecimalSI),
 	}
 	for _, want := range r.items {
 		if goldOutput(want.cards[0]) {
@@ -234,18 +234,18 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 	v.minMember = m.IntN(3)
 	r := &goldRequest{id: v.id, queue: v.queue, anyMix: m.g.cfg.AnyMix}
 	if j := m.g.jobs[v.id]; j != nil && m.IntN(4) > 0 {
-		r.anyMix, r.items = j.anyMix, j.request().items
+		r.anyMix, r.items = j.anyMix, slices.Clone(j.items)
 	} else {
 		r.items = append(goldPlains(m.small(), m.small()), m.wants(m.IntN(3), false)...)
 	}
-	r.items = slices.DeleteFunc(r.items, func(want goldWant) bool {
-		return want.amount == 0 || want.amount%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] && goldCard(card) })
+	r.items = slices.DeleteFunc(r.items, func(want goldItem) bool {
+		return want.amount == 0 && !goldPlain(want.cards[0]) || want.amount%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] && goldCard(card) })
 	})
 	job := Job{
-		ID: v.id, Queue: v.queue, AnyMix: &r.anyMix, Tasks: tasks, Min: &Min{CPU: r.amount("cpu"), Memory: r.amount("memory")},
+		ID: v.id, Queue: v.queue, AnyMix: &r.anyMix, Tasks: tasks, Min: &Min{CPU: r.items[0].amount, Memory: r.items[1].amount},
 		Phase: v.phase, MinMember: int32(v.minMember), MinUnknown: m.IntN(6) == 0,
 	}
-	for _, want := range r.counted() {
+	for _, want := range r.items[2:] {
 		if !goldOutput(want.cards[0]) {
 			job.Min.Items = append(job.Min.Items, Item{want.cards, want.amount, want.unit})
 			continue
@@ -270,7 +270,7 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 		ended = ended || t.over
 		for _, want := range t.items {
 			all[want.cards[0]] += want.amount
-			if len(t.cards()) == 0 {
+			if len(goldCards(t.items)) == 0 {
 				free[want.cards[0]] += want.amount
 			}
 		}
@@ -278,8 +278,8 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 	if v.invalid = v.invalid || free["cpu"] >= limitExact || free["memory"] >= limitExact; v.invalid {
 		return nil
 	}
-	hasCards := len(r.cards()) > 0
-	var items []goldWant
+	hasCards := len(goldCards(r.items)) > 0
+	var items []goldItem
 	for _, want := range r.items {
 		dim := want.cards[0]
 		if goldPlain(dim) && m.g.cfg.UnlimitedCPUMemory && hasCards {
@@ -291,17 +291,22 @@ func (m *model) minOf(v *goldViewJob, r *goldRequest) *goldRequest {
 		if goldCard(dim) && (!r.anyMix || len(want.cards) == 1) {
 			want.unit = 1000
 		}
-		at := slices.IndexFunc(items, func(it goldWant) bool { return it.compare(want) == 0 })
+		at := slices.IndexFunc(items, func(it goldItem) bool { return it.compare(want) == 0 })
 		if at >= 0 {
 			if items[at].amount += want.amount; items[at].amount >= limitExact {
 				v.invalid = true
 				return nil
 			}
-		} else if want.amount > 0 {
+		} else if want.amount > 0 || goldPlain(dim) {
 			items = append(items, want)
 		}
 	}
-	slices.SortFunc(items, goldWant.compare)
+	slices.SortFunc(items, goldItem.compare)
 	r.items = items
 	return r
+}
+
+// goldCards are the items that are cards.
+func goldCards(items []goldItem) []goldItem {
+	return slices.DeleteFunc(slices.Clone(items), func(it goldItem) bool { return !goldCard(it.cards[0]) })
 }
