@@ -100,11 +100,6 @@ func (it goldItem) compare(other goldItem) int {
 // same reports whether the cards are the same, in the same order.
 func (it goldItem) same(other goldItem) bool { return slices.Equal(it.cards, other.cards) }
 
-// goldSame reports whether the same is wanted, in the same order.
-func goldSame(a, b []goldItem) bool {
-	return slices.EqualFunc(a, b, func(a, b goldItem) bool { return a.same(b) && a.amount == b.amount })
-}
-
 // goldWants are items as a task wants them: without what only a min or a charge has.
 func goldWants(items []goldItem) (wants []goldItem) {
 	for _, it := range items {
@@ -134,13 +129,11 @@ func newGolden(cfg Config, outs []string) *golden {
 	return &golden{cfg: cfg, outs: outs, known: map[string]bool{}, queues: map[string]*goldQueue{}, jobs: map[string]*goldJob{}, waiting: map[string]goldRequest{}}
 }
 
-// clone copies the records, so that what is tried can be forgotten. What is tried changes no queue.
+// clone makes a ledger on which something can be tried: a reservation or a charge replaces the
+// record of its job.
 func (g *golden) clone() *golden {
 	c := *g
-	c.queues, c.jobs, c.waiting = maps.Clone(g.queues), map[string]*goldJob{}, maps.Clone(g.waiting)
-	for id, j := range g.jobs {
-		c.jobs[id] = j.clone()
-	}
+	c.jobs, c.waiting = maps.Clone(g.jobs), maps.Clone(g.waiting)
 	return &c
 }
 
@@ -287,11 +280,6 @@ type goldSum struct{ allocated, held, elastic int64 }
 func (s goldSum) floor() int64 { return s.allocated - s.elastic + s.held }
 func (s goldSum) full() int64  { return s.allocated + s.held }
 
-// isOver reports whether a sum is above a limit.
-func (s goldSum) isOver(limit int64) bool {
-	return limit != Unlimited && max(s.allocated, s.floor()) > limit
-}
-
 // goldSumOf adds up what jobs have. Elastic is the uncovered part of the charges of a job whose
 // min is known.
 func goldSumOf(dim string, jobs ...*goldJob) (s goldSum) {
@@ -355,14 +343,6 @@ func (g *golden) isLeaf(queue string) bool {
 	return true
 }
 
-// limit is the capability, or with EnforceGuarantee the realCapability (1).
-func (g *golden) limit(queue, dim string) int64 {
-	if g.cfg.EnforceGuarantee {
-		return g.real(g.queues[queue], dim)
-	}
-	return g.capability(g.queues[queue], dim)
-}
-
 // capability is what a queue may have (1): what it mentions, and else nothing or, at a parent, of an
 // output, with MissingUnlimited or of a queue that leaves it to those above, everything.
 func (g *golden) capability(q *goldQueue, dim string) int64 {
@@ -390,44 +370,31 @@ func (g *golden) limitedAbove(q *goldQueue, dims ...string) bool {
 	return false
 }
 
-// real is min(capability, max(0, T - sum of guarantees) + guarantee) (9). T is the parent's or what
-// the cluster has (3), of a card on a node the greater of what is allocatable and what is charged.
-// An orphan has no guarantee.
-func (g *golden) real(q *goldQueue, dim string) int64 {
-	unknown := !slices.ContainsFunc(slices.Collect(maps.Values(g.total)), func(total int64) bool { return total > 0 })
-	total, parent := g.total[dim], g.queues[q.parent]
+// limit is the capability or, with EnforceGuarantee, min(capability, max(0, T - sum of guarantees) +
+// guarantee) (9). T is the limit above or what the cluster has (3), of a card on a node the greater of
+// what is allocatable and what is charged. An orphan has no guarantee.
+func (g *golden) limit(q *goldQueue, dim string) int64 {
+	limit, total, parent := g.capability(q, dim), g.total[dim], g.queues[q.parent]
+	unknown := slices.Max(slices.Collect(maps.Values(g.total))) == 0
 	switch {
+	case !g.cfg.EnforceGuarantee, parent == nil && (goldOutput(dim) || unknown):
+		return limit
 	case parent != nil:
-		total = g.real(parent, dim)
-	case goldOutput(dim) || unknown:
-		total = Unlimited
+		total = g.limit(parent, dim)
 	case goldCard(dim):
 		for node, charged := range g.charged(dim) {
 			total += max(0, charged-g.nodes[node][dim])
 		}
 	}
 	if total == Unlimited {
-		return g.capability(q, dim)
+		return limit
 	}
 	for _, sibling := range g.queues {
 		if sibling.parent == q.parent {
 			total -= sibling.guarantee[dim]
 		}
 	}
-	return min(g.capability(q, dim), max(0, total)+q.guarantee[dim])
-}
-
-// over lists what is above its limit: all of it must be marked (7).
-func (g *golden) over() (list []Headroom) {
-	for _, queue := range slices.Sorted(maps.Keys(g.queues)) {
-		jobs := g.under(queue)
-		for _, dim := range g.dims() {
-			if limit, s := g.limit(queue, dim), goldSumOf(dim, jobs...); s.isOver(limit) {
-				list = append(list, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: Amount(limit - max(s.allocated, s.floor())), Level: queue, Limit: Amount(limit)})
-			}
-		}
-	}
-	return list
+	return min(limit, max(0, total)+q.guarantee[dim])
 }
 
 // Rooms: the largest amounts that would be admitted.
@@ -437,7 +404,7 @@ func (g *golden) over() (list []Headroom) {
 // quota lacks the card comes before anything else.
 func (g *golden) room(queue, dim string, test func(s goldSum, limit int64) (int64, Reason)) (r Headroom) {
 	for i, q := range g.levels(queue) {
-		limit := g.limit(q.name, dim)
+		limit := g.limit(q, dim)
 		room, why := int64(Unlimited), ReasonOverCapacity
 		if limit != Unlimited {
 			room, why = test(goldSumOf(dim, g.under(q.name)...), limit)
@@ -476,22 +443,29 @@ func (g *golden) minRoom(old, next *goldJob, index int, card string, unheld bool
 // charge, full + max(h, q) <= limit.
 func (g *golden) chargeRoom(queue, dim string, amount, held, moving int64) Headroom {
 	r := g.room(queue, dim, func(s goldSum, limit int64) (int64, Reason) {
-		hard, promise, why := limit-s.allocated, limit-s.full(), ReasonOverCapacity
-		if held > 0 {
-			promise = held + max(0, promise)
-		}
+		hard, why := limit-s.allocated, ReasonOverCapacity
+		promise := goldFree(limit-s.full(), held, 0)
 		if promise < hard {
 			why = ReasonPromised
 		}
 		if promise > 0 && moving > max(0, hard) {
 			why = ReasonHoldTooLarge
 		}
-		if moving > promise {
-			promise = min(0, promise)
-		}
-		return min(hard, promise), why
+		return min(hard, goldFree(limit-s.full(), held, moving)), why
 	})
 	return g.within(amount, r, queue, held, moving)
+}
+
+// goldFree is how much may come where something is free, and held for who comes. What is moving
+// there comes as a whole or not at all.
+func goldFree(free, held, moving int64) int64 {
+	if held > 0 {
+		free = max(0, free)
+	}
+	if free += held; moving > free {
+		free = min(0, free)
+	}
+	return free
 }
 
 // within is the smaller room, of what can be counted only if that is too small for an amount. Beyond
@@ -504,14 +478,7 @@ func (g *golden) within(amount int64, r Headroom, queue string, held, moving int
 	if free(queue, 1<<52-1) > free(level, most) {
 		level, most = queue, 1<<52-1
 	}
-	room := free(level, most)
-	if held > 0 {
-		room = max(0, room)
-	}
-	if room += held; moving > room {
-		room = min(0, room)
-	}
-	if amount > room && room < int64(r.Room) {
+	if room := goldFree(free(level, most), held, moving); amount > room && room < int64(r.Room) {
 		r.Why, r.Room, r.Level, r.Limit = ReasonTooLarge, Amount(room), level, Amount(most)
 	}
 	return r
@@ -520,7 +487,7 @@ func (g *golden) within(amount int64, r Headroom, queue string, held, moving int
 // itemRoom is the room for an item of a task on a card (6).
 func (g *golden) itemRoom(j *goldJob, want goldItem, item int, card string) Headroom {
 	if firm := j.firm(want, item); firm != "" && firm != card {
-		return Headroom{Resource: card, Why: ReasonFirmElsewhere, Level: j.queue, Limit: Amount(g.limit(j.queue, card))}
+		return Headroom{Resource: card, Why: ReasonFirmElsewhere, Level: j.queue, Limit: Amount(g.limit(g.queues[j.queue], card))}
 	}
 	var held, moving int64
 	if item >= 0 {
@@ -619,26 +586,26 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 	var best Headroom
 	var sum, limits, unheldSum int64
 	fits, unheldFits := true, true // what charges cover
-	whys := map[Reason]bool{}
+	unit, whys := it.unit, map[Reason]bool{}
+	if !spreads {
+		unit = max(1, left)
+	}
 	for _, card := range it.cards {
 		if firm != "" && firm != card {
 			continue
 		}
 		covered := next.covered(index, card)
 		whole := func(r Headroom) int64 { // what can be had of a room
-			switch room := int64(r.Room); {
-			case room == Unlimited || !spreads && room >= it.amount:
-				return room
-			case !spreads:
-				return 0
-			default:
-				return max(0, min(room, covered)) + max(0, room-covered)/it.unit*it.unit
+			if r.Room == Unlimited {
+				return Unlimited
 			}
+			room := int64(r.Room)
+			return max(0, min(room, covered)) + max(0, room-covered)/unit*unit
 		}
 		r, unheld := g.minRoom(old, next, index, card, false), g.minRoom(old, next, index, card, true)
 		fits, unheldFits = fits && covered <= max(0, int64(r.Room)), unheldFits && covered <= max(0, int64(unheld.Room))
 		whys[r.Why] = true
-		if r.Why == ReasonOverCapacity && min(left+covered, whole(unheld)) > whole(r) {
+		if r.Why == ReasonOverCapacity && min(left+covered, whole(unheld)) > whole(r) && (spreads || it.amount <= int64(unheld.Room)) {
 			r.Why = ReasonPromised
 		}
 		asked := it.amount
@@ -817,7 +784,8 @@ func (g *golden) commit(r *goldRequest, cards []string, node string) (a Answer, 
 
 // has reports whether a task of the job is charged what a request asks for.
 func (j *goldJob) has(t *goldTask, r *goldRequest) bool {
-	return j.id == r.job && j.queue == r.queue && goldSame(t.charges, r.items)
+	same := func(a, b goldItem) bool { return a.same(b) && a.amount == b.amount }
+	return j.id == r.job && j.queue == r.queue && slices.EqualFunc(t.charges, r.items, same)
 }
 
 // charge charges a task on some cards, and returns these. One without cards is on no node.
@@ -829,7 +797,7 @@ func (g *golden) charge(r *goldRequest, t goldTask, on []string) []string {
 	if len(t.cards()) == 0 {
 		t.node = ""
 	}
-	j := g.record(r.queue, r.job)
+	j := g.record(r.queue, r.job).clone()
 	j.charge(t)
 	g.put(j)
 	delete(g.waiting, r.id)
@@ -852,12 +820,11 @@ func (c *goldItem) count(j *goldJob, item int) {
 	if item >= 0 {
 		listed = j.items[item].cards
 	}
-	c.item, c.covered = goldNoItem, 0
 	binds := item >= 0 || !j.anyMix && len(c.cards) > 1
-	if binds && slices.Contains(listed, c.card) && (firm == "" || firm == c.card) {
-		c.item = item
+	if !binds || !slices.Contains(listed, c.card) || firm != "" && firm != c.card {
+		item = goldNoItem
 	}
-	if c.item < 0 {
+	if c.item, c.covered = item, 0; item < 0 {
 		return
 	}
 	it := &j.items[item]
@@ -866,10 +833,8 @@ func (c *goldItem) count(j *goldJob, item int) {
 		if j.spreads(*it) {
 			amount = min(amount, max(0, c.amount-it.hold[c.card]))
 		}
-		if from != c.card {
-			it.add(from, -amount)
-			it.add(c.card, amount)
-		}
+		it.add(from, -amount)
+		it.add(c.card, amount)
 	}
 	c.covered = min(c.amount, it.hold[c.card])
 	it.add(c.card, -c.covered)
@@ -965,34 +930,30 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]*goldRequest) {
 }
 
 // firstForAll returns the cards that a group of tasks may use, nil for any: for each of their keys the
-// first that has room for all of them, or else for the most.
+// first that has room for all of them, one after the other, or else for the most.
 func (g *golden) firstForAll(group []*goldRequest) (cards []string) {
+	takes := func(card string, key goldItem) (n int) {
+		tried := g.clone()
+		for _, r := range group {
+			_, on := tried.allocatable(r, []string{card})
+			if _, t := tried.task(r.id); t == nil {
+				if on == nil || on[slices.IndexFunc(r.items, key.same)] == "" {
+					break
+				}
+				tried.charge(r, goldTask{id: r.id}, on) // what has no room here is on no card
+			}
+			n++
+		}
+		return n
+	}
 	for i, r := range group {
 		for _, want := range r.items {
 			if len(group) > 1 && (i == 0 || len(want.cards) == 1) { // the lists are the same for all
-				cards = append(cards, slices.MaxFunc(want.cards, func(a, b string) int {
-					return cmp.Compare(g.takes(group, want, a), g.takes(group, want, b))
-				}))
+				cards = append(cards, slices.MaxFunc(want.cards, func(a, b string) int { return cmp.Compare(takes(a, want), takes(b, want)) }))
 			}
 		}
 	}
 	return cards
-}
-
-// takes counts how many tasks of a group, in order, a card has room for.
-func (g *golden) takes(group []*goldRequest, key goldItem, card string) int {
-	tried := g.clone()
-	for n, r := range group {
-		if _, t := tried.task(r.id); t != nil {
-			continue
-		}
-		_, on := tried.allocatable(r, []string{card})
-		if on == nil || on[slices.IndexFunc(r.items, key.same)] == "" {
-			return n
-		}
-		tried.charge(r, goldTask{id: r.id}, on) // what has no room here is on no card
-	}
-	return len(group)
 }
 
 // giveBack is Rollback, and with ended Release.
@@ -1043,23 +1004,27 @@ func (g *golden) uncharge(id string, ended bool) (known bool) {
 	return true
 }
 
-// prune removes orphans without jobs. What is below one comes below the queue above.
+// prune removes orphans without jobs.
 func (g *golden) prune() {
-	used := map[string]bool{}
-	for _, j := range g.jobs {
-		used[j.queue] = true
-	}
-	for name, q := range g.queues {
-		if !q.orphan || used[name] {
-			continue
+	next := maps.Clone(g.queues)
+	for _, q := range g.queues {
+		used := func(j *goldJob) bool { return j.queue == q.name }
+		if q.orphan && !slices.ContainsFunc(slices.Collect(maps.Values(g.jobs)), used) {
+			delete(next, q.name)
 		}
-		for _, child := range g.queues {
-			if child.parent == name {
-				child.parent = q.parent
-			}
-		}
-		delete(g.queues, name)
 	}
+	g.keep(next)
+}
+
+// keep replaces the queues. What was below one that is missing comes below the nearest former
+// ancestor that is still there.
+func (g *golden) keep(next map[string]*goldQueue) {
+	for _, q := range next {
+		for q.parent != "" && next[q.parent] == nil {
+			q.parent = g.queues[q.parent].parent
+		}
+	}
+	g.queues = next
 }
 
 func (g *golden) releaseJob(id string) bool {
@@ -1087,8 +1052,7 @@ func (g *golden) expire(seq uint64) (expired []string) {
 	return expired
 }
 
-// setQueues replaces the queues. One that is missing and has jobs becomes an orphan, below the
-// nearest former ancestor that is still there.
+// setQueues replaces the queues. One that is missing and has jobs becomes an orphan.
 func (g *golden) setQueues(queues []goldQueue) (orphans []string) {
 	next := map[string]*goldQueue{}
 	for _, q := range queues {
@@ -1100,13 +1064,7 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string) {
 			next[j.queue] = &goldQueue{name: j.queue, parent: old.parent, priority: old.priority, state: StateClosed, orphan: true}
 		}
 	}
-	for _, name := range orphans {
-		q := next[name]
-		for q.parent != "" && next[q.parent] == nil {
-			q.parent = g.queues[q.parent].parent
-		}
-	}
-	g.queues = next
+	g.keep(next)
 	slices.Sort(orphans)
 	return orphans
 }

@@ -24,56 +24,33 @@ type goldViewTask struct {
 	isPod bool // whose resource says which cards it could have
 }
 
-// goldView is a view. What a partial one doesn't have of a job stays as it is, unless
-// the job is listed.
+// goldView is a view, and makes a ledger agree with it. What a partial one doesn't have of a job
+// stays as it is, unless the job is listed.
 type goldView struct {
 	partial bool
-	views   []*goldViewJob
+	views   map[string]*goldViewJob
+	seen    map[string]*goldViewTask
 	deleted map[string]bool
-}
 
-// goldReconciler makes a ledger agree with a view.
-type goldReconciler struct {
 	*golden
-	goldView
-	rep    Report
-	listed map[string]*goldViewJob
-	seen   map[string]*goldViewTask
+	rep Report
 }
 
 // reconcile makes the ledger agree with a view, and reports it (7; numbers below are of its
 // row there).
-func (g *golden) reconcile(view goldView) Report {
-	r := goldReconciler{golden: g, goldView: view, listed: map[string]*goldViewJob{}, seen: map[string]*goldViewTask{}}
-	before := g.state()
-	views := slices.SortedFunc(slices.Values(view.views), func(a, b *goldViewJob) int { return cmp.Compare(a.id, b.id) })
-	for _, v := range views {
-		if v.listed {
-			r.listed[v.id] = v
-		}
-		if v.invalid {
-			r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
-		}
-		v.tasks = slices.SortedFunc(slices.Values(v.tasks), func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
-		for _, t := range v.tasks {
-			r.seen[t.id] = t
-			if t.invalid {
-				r.fail(v.id, t.id, ReasonGetTaskRequestResourceFailed)
-			}
-			for _, want := range t.items {
-				if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
-					r.rep.Mismatched = append(r.rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
-				}
-			}
-		}
+func (g *golden) reconcile(r goldView) Report {
+	before, ids := g.state(), slices.Sorted(maps.Keys(r.views))
+	r.golden = g
+	for _, id := range ids {
+		r.read(r.views[id])
 	}
 	r.takeBack()
-	for _, v := range views {
-		r.place(v)
+	for _, id := range ids {
+		r.place(r.views[id])
 	}
 	r.giveUp()
-	for _, v := range views {
-		r.admit(v)
+	for _, id := range ids {
+		r.admit(r.views[id])
 	}
 	r.wait()
 	g.prune()
@@ -84,10 +61,36 @@ func (g *golden) reconcile(view goldView) Report {
 	return r.rep
 }
 
-// leaves reports whether what the view doesn't have of a job stays.
-func (r *goldReconciler) leaves(job string) bool { return r.partial && r.listed[job] == nil }
+// read reports what is wrong with a job and its tasks.
+func (r *goldView) read(v *goldViewJob) {
+	if v.invalid {
+		r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
+	}
+	slices.SortFunc(v.tasks, func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
+	for _, t := range v.tasks {
+		if t.invalid {
+			r.fail(v.id, t.id, ReasonGetTaskRequestResourceFailed)
+		}
+		for _, want := range t.items {
+			if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
+				r.rep.Mismatched = append(r.rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
+			}
+		}
+	}
+}
 
-func (r *goldReconciler) fail(job, task string, reason Reason) {
+// listed returns a job that is in the view itself.
+func (r *goldView) listed(job string) *goldViewJob {
+	if v := r.views[job]; v != nil && v.listed {
+		return v
+	}
+	return nil
+}
+
+// leaves reports whether what the view doesn't have of a job stays.
+func (r *goldView) leaves(job string) bool { return r.partial && r.listed(job) == nil }
+
+func (r *goldView) fail(job, task string, reason Reason) {
 	r.rep.Failed = append(r.rep.Failed, Ref{Job: job, Task: task, Reason: reason})
 }
 
@@ -95,7 +98,7 @@ func (r *goldReconciler) fail(job, task string, reason Reason) {
 func goldNote(list *[]Ref, job, task string) { *list = append(*list, Ref{Job: job, Task: task}) }
 
 // takeBack is (2), (3) and (4) of the specification, for tasks.
-func (r *goldReconciler) takeBack() {
+func (r *goldView) takeBack() {
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		for _, t := range r.jobs[id].tasks {
 			seen, confirmed := r.seen[t.id], t.state == taskConfirmed
@@ -120,7 +123,7 @@ func (r *goldReconciler) takeBack() {
 }
 
 // place is (1): allocated tasks are charged, in the queue that the view says.
-func (r *goldReconciler) place(v *goldViewJob) {
+func (r *goldView) place(v *goldViewJob) {
 	if r.queues[v.queue] == nil {
 		r.fail(v.id, "", ReasonUnknownQueue)
 		return
@@ -158,7 +161,7 @@ func (r *goldReconciler) place(v *goldViewJob) {
 
 // card returns the card that an item of an allocated task is on, and whether the
 // task allows it.
-func (r *goldReconciler) card(v *goldViewTask, want goldItem, was string) (card string, allowed bool) {
+func (r *goldView) card(v *goldViewTask, want goldItem, was string) (card string, allowed bool) {
 	if !goldCard(want.cards[0]) {
 		return want.cards[0], true
 	}
@@ -176,7 +179,7 @@ func (r *goldReconciler) card(v *goldViewTask, want goldItem, was string) (card 
 
 // confirms confirms the charge of a task if that is what the view has. It returns the cards
 // that the task should be on.
-func (r *goldReconciler) confirms(v *goldViewTask) (cards []string, same bool) {
+func (r *goldView) confirms(v *goldViewTask) (cards []string, same bool) {
 	j, t := r.task(v.id)
 	same = t != nil && j.has(t, &v.goldRequest)
 	for _, want := range v.items {
@@ -205,9 +208,9 @@ func (v *goldViewJob) holds(j *goldJob) bool {
 }
 
 // giveUp takes reservations of jobs that have gone, and holds.
-func (r *goldReconciler) giveUp() {
+func (r *goldView) giveUp() {
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
-		j, v := r.jobs[id], r.listed[id]
+		j, v := r.jobs[id], r.listed(id)
 		switch {
 		case !j.reserved || r.leaves(id) || v != nil && r.queues[v.queue] == nil:
 		case v != nil && v.phase != PhasePending:
@@ -226,7 +229,7 @@ func (r *goldReconciler) giveUp() {
 }
 
 // admit is (5): the job gets the min that the view says.
-func (r *goldReconciler) admit(v *goldViewJob) {
+func (r *goldView) admit(v *goldViewJob) {
 	if !v.listed || v.phase == PhasePending || r.queues[v.queue] == nil || r.jobs[v.id] == nil && v.phase != PhaseInqueue {
 		return
 	}
@@ -238,7 +241,7 @@ func (r *goldReconciler) admit(v *goldViewJob) {
 
 // setMin makes the min of a job the view's or, if it loses its holds, what its charges cover of
 // it. What doesn't fit goes on the first alternative, if it can be counted (15).
-func (r *goldReconciler) setMin(v *goldViewJob) {
+func (r *goldView) setMin(v *goldViewJob) {
 	j, want := r.record(v.queue, v.id), v.min
 	keeps := v.holds(j)
 	switch {
@@ -281,7 +284,7 @@ func (r *goldReconciler) setMin(v *goldViewJob) {
 }
 
 // wait notes what is pending.
-func (r *goldReconciler) wait() {
+func (r *goldView) wait() {
 	waiting := map[string]goldRequest{}
 	for id, t := range r.waiting {
 		if r.leaves(t.job) && r.seen[id] == nil && !r.deleted[id] {

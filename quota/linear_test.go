@@ -247,7 +247,7 @@ func (r *run) commitAll(m *model, op *operation) {
 // so the numbers of its changes are those that nothing else has, in order.
 func (r *run) administer(m *model) {
 	if m.IntN(4) == 0 {
-		view, jobs := m.view(m.IntN(2) == 0)
+		view, seen := m.view(m.IntN(2) == 0)
 		op := operation{what: "Reconcile", low: r.now()}
 		report := func(rep Report) string {
 			return fmt.Sprint(rep.Seq, rep.Imported, rep.Corrected, rep.RolledBack, rep.Released, rep.Unseen)
@@ -258,7 +258,7 @@ func (r *run) administer(m *model) {
 		}
 		op.seq, op.change, op.got, op.high = rep.Seq, rep.Changed, report(rep), r.now()
 		op.again = func(g *golden) string {
-			return report(g.reconcile(goldView{partial: view.Partial, views: jobs}))
+			return report(g.reconcile(seen))
 		}
 		r.note(op)
 		return

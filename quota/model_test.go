@@ -115,7 +115,8 @@ type model struct {
 	m      *vectormap.ResourceVectorMap
 	events []Event
 	step   int
-	what   string // the present operation
+	what   string     // the present operation
+	over   []Headroom // of the golden ledger: all of it must be marked (7)
 	queues []goldQueue
 	places map[string]int // of the golden ledger's dimensions in the map
 	large  bool           // amounts may be huge
@@ -810,7 +811,7 @@ func (m *model) coveredHasRoom(r *goldRequest, a *Answer) {
 	}
 	if a.Refusal.Reason != ReasonInsufficientScalarQuota ||
 		slices.ContainsFunc(a.Options, func(o Headroom) bool { return o.Why == ReasonNotOnNode }) ||
-		len(m.g.over()) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(m.g.jobs)), elastic) {
+		len(m.over) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(m.g.jobs)), elastic) {
 		return
 	}
 	j := m.g.record(r.queue, r.job)
@@ -1066,7 +1067,8 @@ func (m *model) compareSums() {
 	if len(m.l.queues) != len(m.g.queues) || len(m.l.jobs) != len(m.g.jobs) || len(m.l.tasks) != len(m.charged()) {
 		m.fatal("%d queues, %d jobs, %d tasks, want %d, %d, %d", len(m.l.queues), len(m.l.jobs), len(m.l.tasks), len(m.g.queues), len(m.g.jobs), len(m.charged()))
 	}
-	for name := range m.g.queues {
+	m.over = nil
+	for _, name := range slices.Sorted(maps.Keys(m.g.queues)) {
 		q := m.l.queues[name]
 		if q == nil {
 			m.fatal("no queue %s", name)
@@ -1079,15 +1081,18 @@ func (m *model) compareSums() {
 			m.fatal("%d jobs of %s hold something, want %d", got, name, want)
 		}
 		for _, dim := range m.g.dims() {
-			limit, sum := m.g.limit(name, dim), goldSumOf(dim, jobs...)
+			limit, sum := m.g.limit(m.g.queues[name], dim), goldSumOf(dim, jobs...)
 			at := m.places[dim]
 			if got, want := q.Cells[at], (book.Cell{Limit: limit, Allocated: sum.allocated, Held: sum.held, Elastic: sum.elastic}); got != want {
 				m.fatal("%s of %s: %+v, want %+v", dim, name, got, want)
 			}
-			if over := sum.isOver(limit); over != q.Cells[at].Over() {
-				m.fatal("%s of %s: over %v, want %v", dim, name, !over, over)
+			if most := max(sum.allocated, sum.floor()); limit != Unlimited && most > limit {
+				m.over = append(m.over, Headroom{Resource: dim, Why: ReasonOverCapacity, Room: Amount(limit - most), Level: name, Limit: Amount(limit)})
 			}
 		}
+	}
+	if got := m.l.Over(); !slices.Equal(got, m.over) {
+		m.fatal("over %v, want %v", got, m.over)
 	}
 }
 

@@ -11,13 +11,10 @@ import (
 
 // reconcile makes a view that mostly agrees with the ledger.
 func (m *model) reconcile() (got, want modelResult) {
-	view, jobs := m.view(m.IntN(3) == 0)
-	deleted := map[string]bool{}
+	view, seen := m.view(m.IntN(3) == 0)
 	for range m.IntN(2) {
-		view.Deleted = append(view.Deleted, m.taskID(true))
-	}
-	for _, id := range view.Deleted {
-		deleted[id] = true
+		id := m.taskID(true)
+		view.Deleted, seen.deleted[id] = append(view.Deleted, id), true
 	}
 	m.Shuffle(len(view.Jobs), func(a, b int) { view.Jobs[a], view.Jobs[b] = view.Jobs[b], view.Jobs[a] })
 	m.Shuffle(len(view.Tasks), func(a, b int) { view.Tasks[a], view.Tasks[b] = view.Tasks[b], view.Tasks[a] })
@@ -28,32 +25,36 @@ func (m *model) reconcile() (got, want modelResult) {
 	for i := range rep.Failed {
 		rep.Failed[i].Detail = ""
 	}
-	wantRep := m.g.reconcile(goldView{view.Partial, jobs, deleted})
-	over := m.l.Over()
+	wantRep := m.g.reconcile(seen)
 	// A min that was too large to be counted may fit once mins behind it have shrunk.
 	if uncounted := slices.ContainsFunc(rep.Failed, func(f Ref) bool { return f.Task == "" }); !uncounted {
 		if again, err := m.l.Reconcile(view); err != nil || again.Changed || again.Seq != rep.Seq {
 			m.fatal("the same view again: %+v, %v", again, err)
 		}
 	}
-	return modelResult{text: modelReport(&rep, over), err: err}, modelResult{text: modelReport(&wantRep, m.g.over()), changed: wantRep.Changed}
+	return modelResult{text: modelReport(&rep), err: err}, modelResult{text: modelReport(&wantRep), changed: wantRep.Changed}
 }
 
-func modelReport(r *Report, over []Headroom) string {
+func modelReport(r *Report) string {
 	return fmt.Sprint(r.Seq, r.Changed, "\nimported ", r.Imported, "\ncorrected ", r.Corrected, "\nrolled back ", r.RolledBack,
-		"\nreleased ", r.Released, "\nunseen ", r.Unseen, "\nmismatched ", r.Mismatched, "\nfailed ", r.Failed, "\nover ", over)
+		"\nreleased ", r.Released, "\nunseen ", r.Unseen, "\nmismatched ", r.Mismatched, "\nfailed ", r.Failed)
 }
 
 // view makes a view, as the ledger takes it and as the golden one does.
-func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
+func (m *model) view(partial bool) (view View, seen goldView) {
 	view.Partial = partial
-	byID := map[string]*goldViewJob{}
+	seen = goldView{partial: partial, views: map[string]*goldViewJob{}, seen: map[string]*goldViewTask{}, deleted: map[string]bool{}}
+	var jobs []*goldViewJob
 	job := func(id, queue string) *goldViewJob {
-		if byID[id] == nil {
-			byID[id] = &goldViewJob{id: id, queue: queue}
-			jobs = append(jobs, byID[id])
+		if seen.views[id] == nil {
+			seen.views[id] = &goldViewJob{id: id, queue: queue}
+			jobs = append(jobs, seen.views[id])
 		}
-		return byID[id]
+		return seen.views[id]
+	}
+	task := func(v *goldViewJob, r goldRequest) {
+		t := m.viewTask(r, v.queue)
+		v.tasks, seen.seen[r.id] = append(v.tasks, t), t
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.g.jobs)) {
 		j := m.g.jobs[id]
@@ -71,7 +72,7 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 		for _, t := range j.tasks {
 			if m.IntN(6) > 0 {
 				v := job(id, queue)
-				v.tasks = append(v.tasks, m.viewTask(m.taskAgain(id, t), v.queue))
+				task(v, m.taskAgain(id, t))
 			}
 		}
 	}
@@ -79,25 +80,25 @@ func (m *model) view(partial bool) (view View, jobs []*goldViewJob) {
 		v := job(fmt.Sprint("j", m.IntN(14)), m.queue())
 		v.listed = v.listed || m.IntN(2) == 0
 		r := goldRequest{id: m.taskID(false), job: v.id, items: append(goldPlains(m.small(), m.small()), m.wants(m.IntN(3), true)...)}
-		if !slices.ContainsFunc(jobs, func(v *goldViewJob) bool {
-			return slices.ContainsFunc(v.tasks, func(t *goldViewTask) bool { return t.id == r.id })
-		}) {
-			v.tasks = append(v.tasks, m.viewTask(r, v.queue))
+		if seen.seen[r.id] == nil {
+			task(v, r)
 		}
 	}
-	jobs = slices.DeleteFunc(jobs, func(v *goldViewJob) bool { return !v.listed && len(v.tasks) == 0 })
 	for _, v := range jobs {
 		var tasks []Task
 		for _, t := range v.tasks {
 			tasks = append(tasks, m.taskOfView(t))
 		}
-		if !v.listed {
+		switch {
+		case v.listed:
+			view.Jobs = append(view.Jobs, m.jobOfView(v, tasks))
+		case len(tasks) == 0: // nothing is seen of it
+			delete(seen.views, v.id)
+		default:
 			view.Tasks = append(view.Tasks, tasks...)
-			continue
 		}
-		view.Jobs = append(view.Jobs, m.jobOfView(v, tasks))
 	}
-	return view, jobs
+	return view, seen
 }
 
 // small is an amount of cpu or memory that is rarely large.
