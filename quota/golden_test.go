@@ -1069,12 +1069,6 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string) {
 	return orphans
 }
 
-// More copies, and more on one card, than limits admit in these worlds.
-const (
-	goldCopies = 160
-	goldGang   = 25
-)
-
 // copies counts how many new jobs or tasks like this one would be admitted (7, WhatFits), each after
 // the other or, if tasks must be on one card, as a gang. Copies have no node. The rooms are for cpu and
 // memory, none if the queue takes nothing.
@@ -1091,9 +1085,10 @@ func (g *golden) copies(r *goldRequest) (Fits, error) {
 		}
 		f.Room = append(f.Room, room)
 	}
-	tried, most, together := g.clone(), goldCopies, r.job != "" && len(g.together([]*goldRequest{r, r})) == 1
+	tried, together := g.clone(), r.job != "" && len(g.together([]*goldRequest{r, r})) == 1
+	most := 160 // more than limits admit in these worlds
 	if together {
-		most = goldGang
+		most = 25 // on one card
 	}
 	var gang []*goldRequest
 	for n := range most {

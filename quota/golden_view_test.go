@@ -9,7 +9,6 @@ import (
 // goldViewJob is a job of a view, or one of which a view has tasks.
 type goldViewJob struct {
 	id, queue string
-	listed    bool
 	phase     Phase
 	minMember int
 	min       *goldRequest // nil: not known
@@ -29,6 +28,7 @@ type goldViewTask struct {
 type goldView struct {
 	partial bool
 	views   map[string]*goldViewJob
+	listed  map[string]*goldViewJob
 	seen    map[string]*goldViewTask
 	deleted map[string]bool
 
@@ -41,9 +41,6 @@ type goldView struct {
 func (g *golden) reconcile(r goldView) Report {
 	before, ids := g.state(), slices.Sorted(maps.Keys(r.views))
 	r.golden = g
-	for _, id := range ids {
-		r.read(r.views[id])
-	}
 	r.takeBack()
 	for _, id := range ids {
 		r.place(r.views[id])
@@ -61,41 +58,12 @@ func (g *golden) reconcile(r goldView) Report {
 	return r.rep
 }
 
-// read reports what is wrong with a job and its tasks.
-func (r *goldView) read(v *goldViewJob) {
-	if v.invalid {
-		r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
-	}
-	slices.SortFunc(v.tasks, func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) })
-	for _, t := range v.tasks {
-		if t.invalid {
-			r.fail(v.id, t.id, ReasonGetTaskRequestResourceFailed)
-		}
-		for _, want := range t.items {
-			if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
-				r.rep.Mismatched = append(r.rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
-			}
-		}
-	}
-}
-
-// listed returns a job that is in the view itself.
-func (r *goldView) listed(job string) *goldViewJob {
-	if v := r.views[job]; v != nil && v.listed {
-		return v
-	}
-	return nil
-}
-
 // leaves reports whether what the view doesn't have of a job stays.
-func (r *goldView) leaves(job string) bool { return r.partial && r.listed(job) == nil }
+func (r *goldView) leaves(job string) bool { return r.partial && r.listed[job] == nil }
 
 func (r *goldView) fail(job, task string, reason Reason) {
 	r.rep.Failed = append(r.rep.Failed, Ref{Job: job, Task: task, Reason: reason})
 }
-
-// goldNote puts a job or one of its tasks on a list.
-func goldNote(list *[]Ref, job, task string) { *list = append(*list, Ref{Job: job, Task: task}) }
 
 // takeBack is (2), (3) and (4) of the specification, for tasks.
 func (r *goldView) takeBack() {
@@ -105,10 +73,10 @@ func (r *goldView) takeBack() {
 			switch {
 			case seen == nil && r.leaves(id) && !r.deleted[t.id]:
 			case r.deleted[t.id] || seen != nil && seen.class == classEnded || seen == nil && confirmed:
-				goldNote(&r.rep.Released, id, t.id)
+				r.rep.Released = append(r.rep.Released, Ref{Job: id, Task: t.id})
 			case seen != nil && seen.class == classAllocated:
 			case confirmed:
-				goldNote(&r.rep.RolledBack, id, t.id)
+				r.rep.RolledBack = append(r.rep.RolledBack, Ref{Job: id, Task: t.id})
 			default:
 				r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Task: t.id, Seq: t.seq})
 			}
@@ -122,14 +90,31 @@ func (r *goldView) takeBack() {
 	}
 }
 
-// place is (1): allocated tasks are charged, in the queue that the view says.
+// place is (1): allocated tasks are charged, in the queue that the view says. It reports what is wrong
+// with the job and its tasks, too.
 func (r *goldView) place(v *goldViewJob) {
+	if v.invalid {
+		r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
+	}
+	var allocated []*goldViewTask
+	for _, t := range slices.SortedFunc(slices.Values(v.tasks), func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) }) {
+		if t.invalid {
+			r.fail(v.id, t.id, ReasonGetTaskRequestResourceFailed)
+		}
+		for _, want := range t.items {
+			if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
+				r.rep.Mismatched = append(r.rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
+			}
+		}
+		if t.class == classAllocated && !r.deleted[t.id] {
+			allocated = append(allocated, t)
+		}
+	}
 	if r.queues[v.queue] == nil {
 		r.fail(v.id, "", ReasonUnknownQueue)
 		return
 	}
-	allocated := slices.DeleteFunc(slices.Clone(v.tasks), func(t *goldViewTask) bool { return t.class != classAllocated || r.deleted[t.id] })
-	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && (v.listed || len(allocated) > 0) {
+	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && (r.listed[v.id] != nil || len(allocated) > 0) {
 		j.queue = v.queue
 		for id, t := range r.waiting {
 			if t.job == v.id {
@@ -137,7 +122,7 @@ func (r *goldView) place(v *goldViewJob) {
 				r.waiting[id] = t
 			}
 		}
-		goldNote(&r.rep.Corrected, v.id, "")
+		r.rep.Corrected = append(r.rep.Corrected, Ref{Job: v.id})
 	}
 	missing := map[*goldViewTask][]string{} // the cards that they are on
 	for _, t := range allocated {
@@ -146,9 +131,9 @@ func (r *goldView) place(v *goldViewJob) {
 		case confirmed:
 			continue
 		case r.uncharge(t.id, false):
-			goldNote(&r.rep.Corrected, t.job, t.id)
+			r.rep.Corrected = append(r.rep.Corrected, Ref{Job: t.job, Task: t.id})
 		default:
-			goldNote(&r.rep.Imported, t.job, t.id)
+			r.rep.Imported = append(r.rep.Imported, Ref{Job: t.job, Task: t.id})
 		}
 		missing[t] = cards
 	}
@@ -184,14 +169,13 @@ func (r *goldView) confirms(v *goldViewTask) (cards []string, same bool) {
 	same = t != nil && j.has(t, &v.goldRequest)
 	for _, want := range v.items {
 		was := ""
-		for i := 0; t != nil && i < len(t.charges); i++ {
-			if t.charges[i].same(want) {
-				was = t.charges[i].card
+		if t != nil {
+			if at := slices.IndexFunc(t.charges, want.same); at >= 0 {
+				was = t.charges[at].card
 			}
 		}
 		card, _ := r.card(v, want, was)
-		cards = append(cards, card)
-		same = same && card == was
+		cards, same = append(cards, card), same && card == was
 	}
 	if same {
 		t.state = taskConfirmed
@@ -210,7 +194,7 @@ func (v *goldViewJob) holds(j *goldJob) bool {
 // giveUp takes reservations of jobs that have gone, and holds.
 func (r *goldView) giveUp() {
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
-		j, v := r.jobs[id], r.listed(id)
+		j, v := r.jobs[id], r.listed[id]
 		switch {
 		case !j.reserved || r.leaves(id) || v != nil && r.queues[v.queue] == nil:
 		case v != nil && v.phase != PhasePending:
@@ -220,7 +204,7 @@ func (r *goldView) giveUp() {
 		case !j.seen:
 			r.rep.Unseen = append(r.rep.Unseen, Ref{Job: id, Seq: j.seq})
 		default:
-			goldNote(&r.rep.Released, id, "")
+			r.rep.Released = append(r.rep.Released, Ref{Job: id})
 			next := r.drawn(&goldRequest{anyMix: r.cfg.AnyMix, items: goldPlains(0, 0)}, j)
 			next.reserved, next.seen, next.seq = false, false, 0
 			r.put(next)
@@ -230,7 +214,7 @@ func (r *goldView) giveUp() {
 
 // admit is (5): the job gets the min that the view says.
 func (r *goldView) admit(v *goldViewJob) {
-	if !v.listed || v.phase == PhasePending || r.queues[v.queue] == nil || r.jobs[v.id] == nil && v.phase != PhaseInqueue {
+	if r.listed[v.id] == nil || v.phase == PhasePending || r.queues[v.queue] == nil || r.jobs[v.id] == nil && v.phase != PhaseInqueue {
 		return
 	}
 	r.setMin(v)
@@ -248,7 +232,7 @@ func (r *goldView) setMin(v *goldViewJob) {
 	case want == nil && (keeps || !j.reserved), j.reserved && keeps && j.asks(want):
 		return
 	case !keeps && len(j.tasks) == 0:
-		goldNote(&r.rep.Released, v.id, "")
+		r.rep.Released = append(r.rep.Released, Ref{Job: v.id})
 		delete(r.jobs, v.id)
 		return
 	case want == nil:
@@ -272,29 +256,26 @@ func (r *goldView) setMin(v *goldViewJob) {
 	}
 	switch {
 	case j.reserved && next.text() == j.text():
+		return
 	case tooLarge != "":
 		r.fail(v.id, "", tooLarge)
+		return
 	case j.reserved:
-		r.put(next)
-		goldNote(&r.rep.Corrected, v.id, "")
+		r.rep.Corrected = append(r.rep.Corrected, Ref{Job: v.id})
 	default:
-		r.put(next)
-		goldNote(&r.rep.Imported, v.id, "")
+		r.rep.Imported = append(r.rep.Imported, Ref{Job: v.id})
 	}
+	r.put(next)
 }
 
 // wait notes what is pending.
 func (r *goldView) wait() {
-	waiting := map[string]goldRequest{}
-	for id, t := range r.waiting {
-		if r.leaves(t.job) && r.seen[id] == nil && !r.deleted[id] {
-			waiting[id] = t
-		}
-	}
+	maps.DeleteFunc(r.waiting, func(id string, t goldRequest) bool {
+		return !r.leaves(t.job) || r.seen[id] != nil || r.deleted[id]
+	})
 	for id, t := range r.seen {
 		if _, charged := r.task(id); t.class == classPending && !t.invalid && charged == nil && !r.deleted[id] {
-			waiting[id] = goldRequest{id: id, job: t.job, queue: t.queue, items: goldWants(t.items)}
+			r.waiting[id] = goldRequest{id: id, job: t.job, queue: t.queue, items: goldWants(t.items)}
 		}
 	}
-	r.waiting = waiting
 }

@@ -43,7 +43,7 @@ func modelReport(r *Report) string {
 // view makes a view, as the ledger takes it and as the golden one does.
 func (m *model) view(partial bool) (view View, seen goldView) {
 	view.Partial = partial
-	seen = goldView{partial: partial, views: map[string]*goldViewJob{}, seen: map[string]*goldViewTask{}, deleted: map[string]bool{}}
+	seen = goldView{partial: partial, views: map[string]*goldViewJob{}, listed: map[string]*goldViewJob{}, seen: map[string]*goldViewTask{}, deleted: map[string]bool{}}
 	var jobs []*goldViewJob
 	job := func(id, queue string) *goldViewJob {
 		if seen.views[id] == nil {
@@ -67,7 +67,9 @@ func (m *model) view(partial bool) (view View, seen goldView) {
 		}
 		if m.IntN(5) > 0 || j.seen {
 			v := job(id, queue)
-			v.listed = m.IntN(8) > 0 && !(partial && m.IntN(2) == 0)
+			if m.IntN(8) > 0 && !(partial && m.IntN(2) == 0) {
+				seen.listed[id] = v
+			}
 		}
 		for _, t := range j.tasks {
 			if m.IntN(6) > 0 {
@@ -78,7 +80,9 @@ func (m *model) view(partial bool) (view View, seen goldView) {
 	}
 	for range m.IntN(4) {
 		v := job(fmt.Sprint("j", m.IntN(14)), m.queue())
-		v.listed = v.listed || m.IntN(2) == 0
+		if seen.listed[v.id] != nil || m.IntN(2) == 0 {
+			seen.listed[v.id] = v
+		}
 		r := goldRequest{id: m.taskID(false), job: v.id, items: append(goldPlains(m.small(), m.small()), m.wants(m.IntN(3), true)...)}
 		if seen.seen[r.id] == nil {
 			task(v, r)
@@ -90,7 +94,7 @@ func (m *model) view(partial bool) (view View, seen goldView) {
 			tasks = append(tasks, m.taskOfView(t))
 		}
 		switch {
-		case v.listed:
+		case seen.listed[v.id] != nil:
 			view.Jobs = append(view.Jobs, m.jobOfView(v, tasks))
 		case len(tasks) == 0: // nothing is seen of it
 			delete(seen.views, v.id)
