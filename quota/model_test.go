@@ -121,7 +121,7 @@ type model struct {
 	places map[string]int // of the golden ledger's dimensions in the map
 	large  bool           // amounts may be huge
 	card   int64          // what a card is counted as: thousandths or, in a story of small amounts, 1
-	leaves []string       // where jobs are by their id; nil: anywhere
+	leaves []string       // if several models use the ledger: where jobs are, by their id
 	mask   vector.Mask
 
 	// Requests are asked for again later, by the handles that they had.
@@ -232,7 +232,8 @@ func (m *model) run(n int) {
 		for _, op := range modelOps {
 			if at -= op.weight; at < 0 {
 				m.what = op.name
-				m.compare(op.do(m))
+				op := op.do(m)
+				m.compare(op.ledger(), op.golden(m.g))
 				break
 			}
 		}
@@ -248,185 +249,237 @@ type modelResult struct {
 	answers []Answer
 	err     error
 	text    string // what else was returned
-	changed bool   // the golden ledger
+	seq     uint64 // that the answer is of
+	changed bool   // the ledger
 	job     string // the only one whose record may have changed; empty: any
 	outcome string // for the histogram, of what has no answers; empty: whether it changed something
 }
 
-// answered is a result with one answer.
-func (m *model) answered(a Answer, err error, job string) modelResult {
-	return modelResult{answers: []Answer{a}, err: err, changed: a.Seq > m.g.seq, job: job}
+// modelAsked is the result of a question.
+func modelAsked(a Answer) modelResult { return modelResult{answers: []Answer{a}, seq: a.Seq} }
+
+// modelAnswered is the result of a change with one answer.
+func modelAnswered(a Answer, err error, job string) modelResult {
+	return modelResult{answers: []Answer{a}, err: err, seq: a.Seq, changed: a.changed(), job: job}
+}
+
+// modelReturned is a result with nothing but a number and values.
+func modelReturned(seq uint64, changed bool, values ...any) modelResult {
+	return modelResult{text: fmt.Sprint(seq, values), seq: seq, changed: changed}
 }
 
 // number is the one that an operation has: of its change or, if there is none, of the state.
-func (m *model) number(changed bool) uint64 {
+func (g *golden) number(changed bool) uint64 {
 	if changed {
-		return m.g.seq + 1
+		return g.seq + 1
 	}
-	return m.g.seq
+	return g.seq
 }
 
-// modelReturned is a result with nothing but values.
-func modelReturned(changed bool, values ...any) modelResult {
-	return modelResult{text: fmt.Sprint(values...), changed: changed}
+// modelOp is an operation with its arguments, to be made on the ledger and on the golden one.
+type modelOp struct {
+	ledger func() modelResult
+	golden func(g *golden) modelResult
 }
 
-// modelOps are the operations and how often they are made. do draws the arguments and returns
-// what came of it on the ledger and on the golden one.
+// modelOps are the operations and how often they are made. do draws the arguments.
 var modelOps = []struct {
 	name   string
 	weight int
-	do     func(m *model) (got, want modelResult)
+	do     func(m *model) modelOp
 }{
-	{"Enqueueable", 7, func(m *model) (got, want modelResult) {
+	{"Enqueueable", 7, func(m *model) modelOp {
 		r := m.job(m.jobID(m.IntN(3) == 0))
-		var a Answer
-		m.l.Enqueueable(&a, m.jobHandle(r))
-		b, _ := m.g.enqueueable(r)
-		return m.answered(a, nil, ""), m.answered(b, nil, "")
+		handle := m.jobHandle(r)
+		return modelOp{func() modelResult {
+			var a Answer
+			m.l.Enqueueable(&a, handle)
+			return modelAsked(a)
+		}, func(g *golden) modelResult {
+			a, _ := g.enqueueable(r)
+			return modelAsked(a)
+		}}
 	}},
 	{"Allocatable", 7, (*model).allocatable},
-	{"EnqueueableBatch", 2, func(m *model) (got, want modelResult) {
+	{"EnqueueableBatch", 2, func(m *model) modelOp {
 		ask := func(handles []*JobRequest) uint64 { return m.l.EnqueueableBatch(&m.mask, handles) }
-		return modelBatch(m, ask, func() (*JobRequest, bool) {
+		return modelBatch(m, ask, func() (*JobRequest, func(g *golden) bool) {
 			r := m.job(m.jobID(m.IntN(3) == 0))
-			want, _ := m.g.enqueueable(r)
-			return m.jobHandle(r), want.OK
+			return m.jobHandle(r), func(g *golden) bool { a, _ := g.enqueueable(r); return a.OK }
 		})
 	}},
-	{"AllocatableBatch", 2, func(m *model) (got, want modelResult) {
+	{"AllocatableBatch", 2, func(m *model) modelOp {
 		ask := func(handles []*TaskRequest) uint64 { return m.l.AllocatableBatch(&m.mask, handles) }
-		return modelBatch(m, ask, func() (*TaskRequest, bool) {
+		return modelBatch(m, ask, func() (*TaskRequest, func(g *golden) bool) {
 			r := m.task(m.taskID(m.IntN(9) == 0))
-			want, _ := m.g.allocatable(r, nil)
-			return m.taskHandle(r), want.OK
+			return m.taskHandle(r), func(g *golden) bool { a, _ := g.allocatable(r, nil); return a.OK }
 		})
 	}},
-	{"JobCopies", 1, func(m *model) (got, want modelResult) {
+	{"JobCopies", 1, func(m *model) modelOp {
 		r := m.job(m.jobID(false))
 		for m.tiny(r) {
 			r = m.job(m.jobID(false))
 		}
-		fits, err := m.l.JobCopies(m.jobHandle(r))
-		return m.fits(fits, err), m.fits(m.g.copies(r))
+		handle := m.jobHandle(r)
+		return m.copies(r, func() (Fits, error) { return m.l.JobCopies(handle) })
 	}},
-	{"TaskCopies", 1, func(m *model) (got, want modelResult) {
+	{"TaskCopies", 1, func(m *model) modelOp {
 		r := m.task(m.taskID(false))
 		for m.tiny(r) {
 			r = m.task(m.taskID(false))
 		}
-		fits, err := m.l.TaskCopies(m.taskHandle(r))
-		return m.fits(fits, err), m.fits(m.g.copies(r))
+		handle := m.taskHandle(r)
+		return m.copies(r, func() (Fits, error) { return m.l.TaskCopies(handle) })
 	}},
-	{"Reserve", 9, func(m *model) (got, want modelResult) {
-		r := m.job(m.jobID(false))
-		a, err := m.l.Reserve(m.jobHandle(r))
-		b, wantErr := m.g.reserve(r, false)
-		return m.answered(a, err, r.id), m.answered(b, wantErr, r.id)
-	}},
-	{"Resize", 7, func(m *model) (got, want modelResult) {
-		r := m.job(m.jobID(m.IntN(4) > 0))
-		a, err := m.l.Resize(m.jobHandle(r))
-		b, wantErr := m.g.reserve(r, true)
-		return m.answered(a, err, r.id), m.answered(b, wantErr, r.id)
-	}},
-	{"ReserveMany", 3, func(m *model) (got, want modelResult) {
+	{"Reserve", 9, func(m *model) modelOp { return m.reserve(m.jobID(false), m.l.Reserve, false) }},
+	{"Resize", 7, func(m *model) modelOp { return m.reserve(m.jobID(m.IntN(4) > 0), m.l.Resize, true) }},
+	{"ReserveMany", 3, func(m *model) modelOp {
+		var jobs []*goldRequest
 		var handles []*JobRequest
 		for range 1 + m.IntN(4) {
 			r := m.job(m.jobID(false))
-			handles = append(handles, m.jobHandle(r))
-			a, err := m.g.reserve(r, false)
-			want.answers, want.err, want.changed = append(want.answers, a), cmp.Or(want.err, err), want.changed || a.changed()
+			jobs, handles = append(jobs, r), append(handles, m.jobHandle(r))
 		}
-		got.answers, got.err = m.l.ReserveMany(handles)
-		return got, want
+		many := func(answers []Answer, err error) modelResult {
+			r := modelResult{answers: answers, err: err}
+			for _, a := range answers {
+				r.seq, r.changed = max(r.seq, a.Seq), r.changed || a.changed()
+			}
+			return r
+		}
+		return modelOp{func() modelResult { return many(m.l.ReserveMany(handles)) }, func(g *golden) modelResult {
+			var answers []Answer
+			var first error
+			for _, r := range jobs {
+				a, err := g.reserve(r, false)
+				answers, first = append(answers, a), cmp.Or(first, err)
+			}
+			return many(answers, first)
+		}}
 	}},
-	{"Commit", 30, func(m *model) (got, want modelResult) {
+	{"Commit", 30, func(m *model) modelOp {
 		r, cards := m.task(m.taskID(m.IntN(12) == 0)), m.node()
 		handle, node := m.taskHandle(r), r.node
-		op := func() (Answer, error) { return m.l.Commit(handle, cards...) }
+		ledger := func() (Answer, error) { return m.l.Commit(handle, cards...) }
 		if m.IntN(5) == 0 {
 			node = m.oneOf("n0", "n1", "n2", "gone")
 			cards = m.cardsOf(node)
-			op = func() (Answer, error) { return m.l.CommitOn(handle, node) }
+			ledger = func() (Answer, error) { return m.l.CommitOn(handle, node) }
 		}
-		a, err := op()
-		b, wantErr := m.g.commit(r, cards, node)
-		return m.answered(a, err, r.job), m.answered(b, wantErr, r.job)
+		return modelChange(r.job, ledger, func(g *golden) (Answer, error) { return g.commit(r, cards, node) })
 	}},
-	{"CommitAll", 6, func(m *model) (got, want modelResult) {
+	{"CommitAll", 6, func(m *model) modelOp {
 		gang := m.gang()
 		var handles []*TaskRequest
 		for _, r := range gang {
 			handles = append(handles, m.taskHandle(r))
 		}
-		a, err := m.l.CommitAll(handles)
-		b, wantErr := m.g.commitAll(gang)
-		if b.OK { // of a gang no options
-			b.Options = nil
-		}
-		return m.answered(a, err, ""), m.answered(b, wantErr, "")
+		ledger := func() (Answer, error) { return m.l.CommitAll(handles) }
+		return modelChange("", ledger, func(g *golden) (Answer, error) { return g.commitAll(gang) })
 	}},
-	{"Rollback", 6, func(m *model) (got, want modelResult) {
-		ids := m.taskIDs()
-		known, changed := m.g.giveBack(false, ids)
-		got.text = fmt.Sprint(m.l.Rollback(ids...))
-		return got, modelReturned(changed, m.number(changed), known)
-	}},
-	{"Release", 10, func(m *model) (got, want modelResult) {
-		ids := m.taskIDs()
-		known, changed := m.g.giveBack(true, ids)
-		got.text = fmt.Sprint(m.l.Release(ids...))
-		return got, modelReturned(changed, m.number(changed), known)
-	}},
-	{"ReleaseJob", 3, func(m *model) (got, want modelResult) {
+	{"Rollback", 6, func(m *model) modelOp { return m.giveBack(m.l.Rollback, false) }},
+	{"Release", 10, func(m *model) modelOp { return m.giveBack(m.l.Release, true) }},
+	{"ReleaseJob", 3, func(m *model) modelOp {
 		id := m.jobID(true)
-		known := m.g.releaseJob(id)
-		got.text = fmt.Sprint(m.l.ReleaseJob(id))
-		return got, modelReturned(known, m.number(known), known)
+		return modelOp{func() modelResult {
+			seq, known := m.l.ReleaseJob(id)
+			return modelReturned(seq, known, known)
+		}, func(g *golden) modelResult {
+			known := g.releaseJob(id)
+			return modelReturned(g.number(known), known, known)
+		}}
 	}},
-	{"Expire", 1, func(m *model) (got, want modelResult) {
-		seq := m.g.seq - min(m.g.seq, uint64(m.IntN(200)))
-		expired := m.g.expire(seq)
-		got.text = fmt.Sprint(m.l.Expire(seq))
-		return got, modelReturned(len(expired) > 0, expired, m.number(len(expired) > 0))
+	{"Expire", 1, func(m *model) modelOp {
+		now := seqOf(m.l)
+		before := now - min(now, uint64(m.IntN(200)))
+		return modelOp{func() modelResult {
+			expired, seq := m.l.Expire(before)
+			return modelReturned(seq, len(expired) > 0, expired)
+		}, func(g *golden) modelResult {
+			expired := g.expire(before)
+			return modelReturned(g.number(len(expired) > 0), len(expired) > 0, expired)
+		}}
 	}},
-	{"SetQueues", 3, func(m *model) (got, want modelResult) { m.newQueues(); return m.setQueues() }},
-	{"SetQueues, branch", 2, func(m *model) (got, want modelResult) { m.cutBranch(); return m.setQueues() }},
-	{"SetCatalog", 1, func(m *model) (got, want modelResult) { // another one, which has all cards or none
+	{"SetQueues", 3, func(m *model) modelOp { m.newQueues(); return m.setQueues() }},
+	{"SetQueues, branch", 2, func(m *model) modelOp { m.cutBranch(); return m.setQueues() }},
+	{"SetCatalog", 1, func(m *model) modelOp { // another one, which has all cards or none
 		c := modelClusters[m.IntN(len(modelClusters))]
-		got.text = fmt.Sprint(m.l.SetCatalog(c))
-		if len(c.Cards()) > 0 {
-			m.widen(modelCards[len(m.g.cards):])
-		}
-		m.g.setCatalog(c)
-		return got, modelReturned(true, m.number(true), error(nil))
+		return modelOp{func() modelResult {
+			seq, err := m.l.SetCatalog(c)
+			return modelReturned(seq, true, err)
+		}, func(g *golden) modelResult {
+			if len(c.Cards()) > 0 {
+				m.widen(modelCards[len(m.g.cards):])
+			}
+			g.setCatalog(c)
+			return modelReturned(g.number(true), true, error(nil))
+		}}
 	}},
-	{"Restore", 1, func(m *model) (got, want modelResult) { // and go on with what the snapshot has
-		m.l = m.compareRestored()
-		m.forget()
-		return got, want
+	{"Restore", 1, func(m *model) modelOp { // and go on with what the snapshot has
+		return modelOp{func() modelResult {
+			m.l = m.compareRestored()
+			m.forget()
+			return modelResult{}
+		}, func(*golden) modelResult { return modelResult{} }}
 	}},
 	{"Reconcile", 4, (*model).reconcile},
 }
 
-// compare compares what came of an operation and the state, and counts it.
-func (m *model) compare(got, want modelResult) {
-	m.Helper()
+// modelChange is a change of one job, empty: of any, that has one answer.
+func modelChange(job string, ledger func() (Answer, error), again func(g *golden) (Answer, error)) modelOp {
+	return modelOp{func() modelResult {
+		a, err := ledger()
+		return modelAnswered(a, err, job)
+	}, func(g *golden) modelResult {
+		a, err := again(g)
+		return modelAnswered(a, err, job)
+	}}
+}
+
+func (m *model) reserve(id string, ledger func(*JobRequest) (Answer, error), resize bool) modelOp {
+	r := m.job(id)
+	handle := m.jobHandle(r)
+	return modelChange(r.id, func() (Answer, error) { return ledger(handle) }, func(g *golden) (Answer, error) { return g.reserve(r, resize) })
+}
+
+func (m *model) giveBack(ledger func(ids ...string) (uint64, bool), ended bool) modelOp {
+	ids := m.taskIDs()
+	return modelOp{func() modelResult {
+		seq, known := ledger(ids...)
+		return modelReturned(seq, known, known)
+	}, func(g *golden) modelResult {
+		known, changed := g.giveBack(ended, ids)
+		return modelReturned(g.number(changed), changed, known)
+	}}
+}
+
+// difference is what two results of an operation differ in, "" if in nothing.
+func (got *modelResult) difference(want modelResult) string {
 	if !errors.Is(got.err, want.err) || (got.err == nil) != (want.err == nil) {
-		m.fatal("error %v, want %v", got.err, want.err)
+		return fmt.Sprintf("error %v, want %v", got.err, want.err)
 	}
 	if diff := difference(got.text, want.text); diff != "" {
-		m.fatal("got %s", diff)
+		return "got " + diff
 	}
 	for i := range want.answers {
 		g, w := got.answers[i], want.answers[i]
 		g.Refusal.Detail, g.Refusal.facts = "", facts{}
 		if g.OK != w.OK || g.Repeat != w.Repeat || g.Seq != w.Seq || g.Refusal != w.Refusal || g.Task != w.Task ||
 			!slices.Equal(g.Options, w.Options) || !slices.Equal(g.Charged, w.Charged) {
-			m.fatal("got\n%+v, want\n%+v", g, w)
+			return fmt.Sprintf("got\n%+v, want\n%+v", g, w)
 		}
-		m.counts[m.what+": "+m.outcome(&w, want.err)]++
+	}
+	return ""
+}
+
+// compare compares what came of an operation and the state, and counts it.
+func (m *model) compare(got, want modelResult) {
+	m.Helper()
+	if diff := got.difference(want); diff != "" {
+		m.fatal("%s", diff)
+	}
+	for i := range want.answers {
+		m.counts[m.what+": "+m.outcome(&want.answers[i], want.err)]++
 	}
 	if want.changed {
 		m.g.seq++
@@ -647,7 +700,7 @@ func (j *goldJob) whole() bool {
 }
 
 func (m *model) task(id string) *goldRequest {
-	if len(m.tasks) > 0 && m.IntN(12) == 0 {
+	if len(m.tasks) > 0 && (m.leaves != nil || m.IntN(12) == 0) {
 		return m.tasks[m.IntN(len(m.tasks))]
 	}
 	r := &goldRequest{id: id, job: fmt.Sprint("j", m.IntN(14)), invalid: m.IntN(60) == 0, node: m.oneOf("n0", "n1", "n2", "gone", "", "", "", ""), items: goldPlains(0, 0)}
@@ -759,48 +812,64 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 // Operations.
 
 // modelBatch asks about a few requests, now and then about more than a mask has bits
-// in a word. next returns a request, and what the answer to it should be.
-func modelBatch[R any](m *model, ask func([]R) uint64, next func() (R, bool)) (got, want modelResult) {
+// in a word. next returns a request, and what the golden ledger says to it.
+func modelBatch[R any](m *model, ask func([]R) uint64, next func() (R, func(g *golden) bool)) modelOp {
 	n := m.IntN(7)
 	if m.IntN(16) == 0 {
 		n = 60 + m.IntN(80)
 	}
 	var handles []R
-	var wants, gots []bool
+	var asks []func(g *golden) bool
 	for range n {
-		handle, want := next()
-		handles, wants = append(handles, handle), append(wants, want)
+		handle, ask := next()
+		handles, asks = append(handles, handle), append(asks, ask)
 	}
-	seq := ask(handles)
-	for i := range m.mask.Len() {
-		gots = append(gots, m.mask.Test(i))
-	}
-	got.text, want = fmt.Sprint(seq, gots), modelReturned(false, m.g.seq, wants)
-	switch yes, no := slices.Contains(wants, true), slices.Contains(wants, false); {
-	case yes && no:
-		want.outcome = "some"
-	case yes:
-		want.outcome = "all"
-	default:
-		want.outcome = "none"
-	}
-	return got, want
+	return modelOp{func() modelResult {
+		var gots []bool
+		seq := ask(handles)
+		for i := range m.mask.Len() {
+			gots = append(gots, m.mask.Test(i))
+		}
+		return modelReturned(seq, false, gots)
+	}, func(g *golden) modelResult {
+		var wants []bool
+		for _, ask := range asks {
+			wants = append(wants, ask(g))
+		}
+		want := modelReturned(g.seq, false, wants)
+		switch yes, no := slices.Contains(wants, true), slices.Contains(wants, false); {
+		case yes && no:
+			want.outcome = "some"
+		case yes:
+			want.outcome = "all"
+		default:
+			want.outcome = "none"
+		}
+		return want
+	}}
 }
 
-func (m *model) allocatable() (got, want modelResult) {
+func (m *model) allocatable() modelOp {
 	r := m.task(m.taskID(m.IntN(9) == 0))
-	var a Answer
+	handle := m.taskHandle(r)
+	ask := func(a *Answer) { m.l.Allocatable(a, handle) }
 	var cards []string
-	if handle := m.taskHandle(r); m.IntN(5) > 0 {
-		m.l.Allocatable(&a, handle)
-	} else {
+	if m.IntN(5) == 0 {
 		node := m.oneOf("n0", "n1", "n2", "gone")
 		cards = m.cardsOf(node)
-		m.l.AllocatableOn(&a, handle, node)
+		ask = func(a *Answer) { m.l.AllocatableOn(a, handle, node) }
 	}
-	b, _ := m.g.allocatable(r, cards)
-	m.coveredHasRoom(r, &b)
-	return m.answered(a, nil, ""), m.answered(b, nil, "")
+	return modelOp{func() modelResult {
+		var a Answer
+		ask(&a)
+		return modelAsked(a)
+	}, func(g *golden) modelResult {
+		a, _ := g.allocatable(r, cards)
+		if m.leaves == nil {
+			m.coveredHasRoom(r, &a)
+		}
+		return modelAsked(a)
+	}}
 }
 
 // coveredHasRoom checks that while nothing is over and nothing elastic, a covered
@@ -834,19 +903,23 @@ func (m *model) tiny(r *goldRequest) bool {
 	return slices.ContainsFunc(r.items, func(want goldItem) bool { return want.amount > 0 && want.amount < m.card/2 })
 }
 
-// fits is the result of counting copies.
-func (m *model) fits(f Fits, err error) modelResult {
-	if f.Next.Seq = m.g.seq; f.Next.OK {
-		f.Next.Options, f.Next.Charged = nil, nil
+// copies counts copies of a request. Only their rooms' numbers are compared, and of the last answer no
+// more than of a gang's.
+func (m *model) copies(r *goldRequest, count func() (Fits, error)) modelOp {
+	result := func(f Fits, err error) modelResult {
+		if f.Next.Seq = m.g.seq; f.Next.OK {
+			f.Next.Options, f.Next.Charged = nil, nil
+		}
+		rooms := slices.Clone(f.Room[:min(2, len(f.Room))])
+		for i := range rooms {
+			rooms[i].Why = ""
+		}
+		if err != nil {
+			f = Fits{}
+		}
+		return modelResult{answers: []Answer{f.Next}, err: err, text: fmt.Sprint(f.Copies, rooms)}
 	}
-	rooms := slices.Clone(f.Room[:min(2, len(f.Room))])
-	for i := range rooms {
-		rooms[i].Why = ""
-	}
-	if err != nil {
-		f = Fits{}
-	}
-	return modelResult{answers: []Answer{f.Next}, err: err, text: fmt.Sprint(f.Copies, rooms)}
+	return modelOp{func() modelResult { return result(count()) }, func(g *golden) modelResult { return result(g.copies(r)) }}
 }
 
 // gang makes tasks, mostly alike and with ids of their own.
@@ -872,6 +945,9 @@ func (m *model) taskIDs() (ids []string) {
 	if m.IntN(16) == 0 {
 		n = 3 + m.IntN(6)
 	}
+	if m.leaves != nil { // whether something changed must be seen by what is returned
+		n = 1
+	}
 	for range n {
 		ids = append(ids, m.taskID(true))
 	}
@@ -879,23 +955,27 @@ func (m *model) taskIDs() (ids []string) {
 }
 
 // setQueues gives both ledgers the model's queues.
-func (m *model) setQueues() (got, want modelResult) {
-	specs := m.specs()
+func (m *model) setQueues() modelOp {
+	specs, queues := m.specs(), m.queues
 	var cards []string
 	var wide *vectormap.ResourceVectorMap
-	if m.IntN(10) == 0 {
+	if m.leaves == nil && m.IntN(10) == 0 {
 		cards = modelCards[len(m.g.cards):min(len(m.g.cards)+1, len(modelCards))] // the next one, if any
 		wide = m.wider(cards)
 	}
-	got.text = fmt.Sprint(m.l.setBuilt(specs, wide))
-	orphans := m.g.setQueues(m.queues)
-	m.widen(cards)
-	for _, name := range orphans {
-		if m.g.queues[name].parent != "" {
-			m.counts[modelOrphan]++
+	return modelOp{func() modelResult {
+		orphans, seq, err := m.l.setBuilt(specs, wide)
+		return modelReturned(seq, true, orphans, err)
+	}, func(g *golden) modelResult {
+		orphans := g.setQueues(queues)
+		m.widen(cards)
+		for _, name := range orphans {
+			if g.queues[name].parent != "" {
+				m.counts[modelOrphan]++
+			}
 		}
-	}
-	return got, modelReturned(true, orphans, m.number(true), error(nil))
+		return modelReturned(g.number(true), true, orphans, error(nil))
+	}}
 }
 
 // cutBranch leaves out a queue and all below it, one with a parent and children if
