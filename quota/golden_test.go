@@ -343,8 +343,8 @@ func (g *golden) isLeaf(queue string) bool {
 	return true
 }
 
-// capability is what a queue may have (1): what it mentions, and else nothing or, at a parent, of an
-// output, with MissingUnlimited or of a queue that leaves it to those above, everything.
+// capability is what a queue may have (1): what it mentions, and else nothing or, at a parent,
+// of an output, with MissingUnlimited or of a queue that leaves it to those above, everything.
 func (g *golden) capability(q *goldQueue, dim string) int64 {
 	amount, mentioned := q.capability[dim]
 	switch {
@@ -370,9 +370,9 @@ func (g *golden) limitedAbove(q *goldQueue, dims ...string) bool {
 	return false
 }
 
-// limit is the capability or, with EnforceGuarantee, min(capability, max(0, T - sum of guarantees) +
-// guarantee) (9). T is the limit above or what the cluster has (3), of a card on a node the greater of
-// what is allocatable and what is charged. An orphan has no guarantee.
+// limit is the capability or, with EnforceGuarantee, min(capability, max(0, T - sum of
+// guarantees) + guarantee) (9). T is the limit above or what the cluster has (3), of a card on a
+// node the greater of what is allocatable and what is charged. An orphan has no guarantee.
 func (g *golden) limit(q *goldQueue, dim string) int64 {
 	limit, total, parent := g.capability(q, dim), g.total[dim], g.queues[q.parent]
 	unknown := slices.Max(slices.Collect(maps.Values(g.total))) == 0
@@ -468,9 +468,9 @@ func goldFree(free, held, moving int64) int64 {
 	return free
 }
 
-// within is the smaller room, of what can be counted only if that is too small for an amount. Beyond
-// what is there that is, whatever the limits are (15): the tree has less than 2^53, and a queue
-// may come to less than 2^52 in any case.
+// within is the smaller room, of what can be counted only if that is too small for an amount.
+// Beyond what is there that is, whatever the limits are (15): the tree has less than 2^53, and a
+// queue may come to less than 2^52 in any case.
 func (g *golden) within(amount int64, r Headroom, queue string, held, moving int64) Headroom {
 	levels := g.levels(queue)
 	free := func(level string, most int64) int64 { return most - goldSumOf(r.Resource, g.under(level)...).full() }
@@ -516,8 +516,8 @@ func goldRefuseAmount(queue string, want goldItem, best Headroom) Refusal {
 	return f
 }
 
-// refuses makes the checks that come before amounts (5): the queue exists, is a leaf, and it and all
-// ancestors are open; it is known what is requested, and something of its capability.
+// refuses makes the checks that come before amounts (5): the queue exists, is a leaf, and it and
+// all ancestors are open; it is known what is requested, and something of its capability.
 func (g *golden) refuses(r *goldRequest) (f Refusal) {
 	q := g.queues[r.queue]
 	closed := slices.IndexFunc(g.levels(r.queue), func(q *goldQueue) bool { return q.state != StateOpen })
@@ -749,7 +749,8 @@ func (g *golden) reserve(r *goldRequest, resize bool) (a Answer, err error) {
 	return a, nil
 }
 
-// asks reports whether a request is for what the job has. Items of which nothing is left don't count.
+// asks reports whether a request is for what the job has. Items of which nothing is left don't
+// count.
 func (j *goldJob) asks(r *goldRequest) bool {
 	has := slices.DeleteFunc(slices.Clone(j.items), func(it goldItem) bool { return it.amount == 0 && !goldPlain(it.cards[0]) })
 	return !r.invalid && j.anyMix == r.anyMix &&
@@ -807,7 +808,7 @@ func (g *golden) charge(r *goldRequest, t goldTask, on []string) []string {
 // charge makes the charges of a task, on their cards, count against the items of the job.
 func (j *goldJob) charge(t goldTask) {
 	for i, item := range j.matches(t.charges) {
-		t.charges[i].count(j, item)
+		j.count(&t.charges[i], item)
 	}
 	j.tasks = append(j.tasks, t)
 }
@@ -815,7 +816,7 @@ func (j *goldJob) charge(t goldTask) {
 // count makes a charge count against an item, and moves holds to its card: under AnyMix what it
 // lacks, from the rightmost alternative that holds, and else the whole hold. What runs on a card
 // that isn't listed, or isn't the firm one, counts against nothing.
-func (c *goldItem) count(j *goldJob, item int) {
+func (j *goldJob) count(c *goldItem, item int) {
 	firm, listed := j.firm(*c, item), c.cards
 	if item >= 0 {
 		listed = j.items[item].cards
@@ -929,8 +930,8 @@ func (g *golden) together(tasks []*goldRequest) (groups [][]*goldRequest) {
 	return append(groups, rest...)
 }
 
-// firstForAll returns the cards that a group of tasks may use, nil for any: for each of their keys the
-// first that has room for all of them, one after the other, or else for the most.
+// firstForAll returns the cards that a group of tasks may use, nil for any: for each of their
+// keys the first that has room for all of them, one after the other, or else for the most.
 func (g *golden) firstForAll(group []*goldRequest) (cards []string) {
 	takes := func(card string, key goldItem) (n int) {
 		tried := g.clone()
@@ -1069,9 +1070,9 @@ func (g *golden) setQueues(queues []goldQueue) (orphans []string) {
 	return orphans
 }
 
-// copies counts how many new jobs or tasks like this one would be admitted (7, WhatFits), each after
-// the other or, if tasks must be on one card, as a gang. Copies have no node. The rooms are for cpu and
-// memory, none if the queue takes nothing.
+// copies counts how many new jobs or tasks like this one would be admitted (7, WhatFits), each
+// after the other or, if tasks must be on one card, as a gang. Copies have no node. The rooms
+// are for cpu and memory, none if the queue takes nothing.
 func (g *golden) copies(r *goldRequest) (Fits, error) {
 	if j := g.jobs[cmp.Or(r.job, r.id)]; j != nil && j.queue != r.queue {
 		return Fits{}, ErrConflict

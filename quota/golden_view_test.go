@@ -90,8 +90,8 @@ func (r *goldView) takeBack() {
 	}
 }
 
-// place is (1): allocated tasks are charged, in the queue that the view says. It reports what is wrong
-// with the job and its tasks, too.
+// place is (1): allocated tasks are charged, in the queue that the view says. It reports what is
+// wrong with the job and its tasks, too.
 func (r *goldView) place(v *goldViewJob) {
 	if v.invalid {
 		r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)

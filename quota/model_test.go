@@ -903,8 +903,8 @@ func (m *model) tiny(r *goldRequest) bool {
 	return slices.ContainsFunc(r.items, func(want goldItem) bool { return want.amount > 0 && want.amount < m.card/2 })
 }
 
-// copies counts copies of a request. Only their rooms' numbers are compared, and of the last answer no
-// more than of a gang's.
+// copies counts copies of a request. Only their rooms' numbers are compared, and of the last
+// answer no more than of a gang's.
 func (m *model) copies(r *goldRequest, count func() (Fits, error)) modelOp {
 	result := func(f Fits, err error) modelResult {
 		if f.Next.Seq = m.g.seq; f.Next.OK {
