@@ -132,10 +132,10 @@ func (c *checker) amounts(v Violation, j *Job) {
 	if j.Holds() != j.holding {
 		c.is(v, SumsAgree)
 	}
-	var plain Plain // what charges cover
-	covered, charges := map[*Item]int64{}, map[*Item]int64{}
+	var plain Plain           // what charges cover
+	sums := map[*Item]*Item{} // of each item: what its charges cover, and how many these are
 	for _, it := range j.Items {
-		charges[it] = 0
+		sums[it] = new(Item)
 	}
 	for t := j.First; t != nil; t = t.Next {
 		v := v
@@ -149,14 +149,14 @@ func (c *checker) amounts(v Violation, j *Job) {
 			if at, found := find(listed, t.order); j.lacks(dim, d) && (!found || listed[at].Coverage != d) {
 				c.equal(v, MinIsHeld, d.Covered, d.Amount)
 			}
-			switch _, has := charges[it]; {
-			case has:
+			switch sum := sums[it]; {
+			case sum != nil:
 				at := it.Alts.Index(dim)
 				if at < 0 || !it.Spreads && at != int(it.At) {
 					c.is(v, OneCard)
 				}
-				covered[it] += d.Covered
-				charges[it]++
+				sum.Min += d.Covered
+				sum.Charges++
 			// The item is of another job, or was replaced when the job got another min.
 			case it != nil:
 				c.is(v, Belongs)
@@ -178,8 +178,8 @@ func (c *checker) amounts(v Violation, j *Job) {
 	for _, it := range j.Items {
 		v := v
 		v.Alts = it.Alts
-		c.need(v, it.Min, it.Held, covered[it])
-		c.equal(v, Belongs, int64(it.Charges), charges[it])
+		c.need(v, it.Min, it.Held, sums[it].Min)
+		c.equal(v, Belongs, int64(it.Charges), int64(sums[it].Charges))
 		held := int64(0)
 		for at := range it.Alts.Cards {
 			held += it.HeldAt(at)

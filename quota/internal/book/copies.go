@@ -10,7 +10,7 @@ import "slices"
 // Copies is how many copies of something would be admitted.
 type Copies struct {
 	N       int64    // Unlimited if no limit stops them
-	Options []Option // the room before the first copy: cpu, memory, and each alternative of the items
+	Options []Option // the room before the first copy: cpu and memory, items -2 and -1, and each alternative of the items
 	Next    Answer   // to one copy more
 }
 
@@ -42,7 +42,7 @@ func ReserveCopies(q *Queue, m *Min) (f Copies) {
 	var p, none Plan
 	if q.Admits() == Yes {
 		for dim, amount := range m.Plain {
-			f.note(0, amount, q.minRoom(int32(dim), amount, 0, &none))
+			f.note(dim-len(m.Plain), amount, q.minRoom(int32(dim), amount, 0, &none))
 		}
 		for i, it := range m.Items {
 			for _, dim := range it.Alts.Cards {
@@ -85,15 +85,11 @@ func (f *Copies) endless(q *Queue, plain *Plain) {
 	if f.Next.OK() || f.N < fewCopies {
 		return
 	}
-	open := map[int]bool{} // by item, from 0 on; cpu and memory come before
-	for i, o := range f.Options {
-		item := o.Item
-		if i < len(plain) {
-			item = i - len(plain)
-		}
+	open := map[int]bool{} // by item
+	for _, o := range f.Options {
 		r, _ := q.floorRoom(o.Dim, new(Plan))
 		usable := o.Why != FirmElsewhere && o.Why != NotAllowed
-		open[item] = open[item] || usable && r.Room == Unlimited || item < 0 && plain[i] == 0
+		open[o.Item] = open[o.Item] || usable && r.Room == Unlimited || o.Item < 0 && plain[o.Dim] == 0
 	}
 	for _, unlimited := range open {
 		if !unlimited {
@@ -113,7 +109,7 @@ func ChargeCopies(q *Queue, j *Job, anyMix bool, u *Use, cards *Set) (f Copies) 
 	MayCharge(&f.Next, first.Queue, first, u, cards, nil)
 	if q.Admits() == Yes {
 		for dim, amount := range u.Plain {
-			f.note(0, amount, q.chargeRoom(int32(dim), amount, first.Held[dim], 0))
+			f.note(dim-len(u.Plain), amount, q.chargeRoom(int32(dim), amount, first.Held[dim], 0))
 		}
 		f.Options = append(f.Options, f.Next.Options...)
 	}
@@ -141,8 +137,7 @@ func (j *Job) clone() *Job {
 	c := *j
 	c.Items = make([]*Item, len(j.Items))
 	for i, it := range j.Items {
-		was := *it
-		was.Spread = slices.Clone(it.Spread)
+		was := it.clone()
 		c.Items[i] = &was
 	}
 	return &c

@@ -7,31 +7,8 @@ import "slices"
 // for job j. One card is free. A task of j gets it: the hold covers it. A task of another
 // job does not: the card is promised to j (chargeRoom).
 //
-// The reasons for such a refusal, about in the order in which MayCharge looks for them:
-//
-//   - The queue takes no tasks: there is no such queue, it has children, or it isn't open.
-//     An orphan isn't, nor is a queue below one that isn't (Queue.Admits).
-//   - The request is invalid (Use.Invalid). Package quota says why: an amount or an
-//     annotation can't be read, none of the cards is known, the pod requests no resource
-//     that stands for one of them, another item has them all, the node that the task is
-//     bound to has none, the pod names no card (UnnamedRefuse), or the transformation
-//     demands a quota that there is not (BlockUndeclared). The cards may be known since: a
-//     request says what was known when it was resolved.
-//   - Nothing of the queue's capability was configured (Queue.Empty).
-//   - There is a card, but too little cpu or memory (MayCharge).
-//   - The card is not among those that the task may have here (mayChargeItem). These are
-//     the cards of the chosen node, or that the caller names, or the one that its gang has
-//     chosen. For a task that is bound to a node they are the first alternative there.
-//   - The job's other tasks are on another card, and all of them must be on one (itemRoom).
-//   - The limit of the queue, or of one above it, leaves no room (chargeRoom).
-//   - The card is held for another job, or for another item of this one (chargeRoom).
-//   - What is held for the job itself would have to move to the card with the task, and
-//     is too much (chargeRoom).
-//   - There are too few outputs of the transformation, such as credits. They are items
-//     behind the cards.
-//   - The task is one of a gang, and the tasks before it have taken the room. They are
-//     charged one after the other, and taken back if one fails (gang.go in package quota).
-//     A gang's tasks with the same alternatives have to be on one card (maytogether.go).
+// A [Reason] says what is in the way. They stand about in the order in which MayCharge looks
+// for them. Outputs of the transformation, such as credits, are items behind the cards.
 //
 // The limit may be less than the capability. With EnforceGuarantee it is at most what the
 // siblings' guarantees leave of what the cluster has, or of the limit above (SetLimits). It
@@ -47,13 +24,21 @@ import "slices"
 type Reason uint8
 
 const (
-	Yes       Reason = iota // it is not; there is room
-	NoQueue                 // there is no queue
-	NotLeaf                 // the queue has children, so it takes no jobs
-	NotOpen                 // the queue, or a queue above it, is not open
-	Invalid                 // the request is invalid, and has no amounts
-	NotOnCard               // none of the alternatives is among the cards that the caller allows
-	Empty                   // the queue's capability was never configured
+	Yes     Reason = iota // it is not; there is room
+	NoQueue               // there is no queue
+	NotLeaf               // the queue has children, so it takes no jobs
+	NotOpen               // the queue, or a queue above it, is not open; an orphan isn't
+
+	// The request is invalid, and has no amounts. Package quota says why: an amount or an
+	// annotation can't be read, none of the cards is known, the pod requests no resource
+	// that stands for one of them, another item has them all, the node that the task is
+	// bound to has none, the pod names no card (UnnamedRefuse), or the transformation
+	// demands a quota that there is not (BlockUndeclared). The cards may be known since: a
+	// request says what was known when it was resolved.
+	Invalid
+
+	NotOnCard // none of the alternatives is among the cards that the caller allows
+	Empty     // the queue's capability was never configured
 	LacksCPU
 	LacksMemory
 	LacksCards
@@ -63,9 +48,9 @@ const (
 	OverCapacity  // the charges would exceed a limit; for a job, the charges that count (see [Cell.Floor]) and the holds
 	Promised      // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
 	FirmElsewhere // other tasks of the job are on another card already
-	NotAllowed    // the card is not among those that the caller allows
+	NotAllowed    // the card is not one of the chosen node, of the caller's, or the one that its gang has chosen; of a bound task: the first one there
 	HoldTooLarge  // the job's hold would have to move here as a whole, and doesn't fit beside the charges
-	NotTogether   // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang
+	NotTogether   // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang (maytogether.go)
 	TooLarge      // no limit is in the way, but a sum of the tree would reach LimitExact
 )
 
@@ -134,6 +119,15 @@ func (r *Option) take(amount int64, level *Queue, why Reason) {
 
 // roomier reports whether there is more room than in best, which may be zero.
 func (r *Option) roomier(best *Option) bool { return best.Level == nil || r.Room > best.Room }
+
+// option notes an alternative of an item, and in best the roomiest so far.
+func (a *Answer) option(item int, r Option, best *Option) {
+	r.Item = item
+	a.Options = append(a.Options, r)
+	if r.roomier(best) {
+		*best = r
+	}
+}
 
 // MayCharge decides on a task of a job, which may be nil. If cards is not nil, only these
 // count. It appends to picks, for every item, the first alternative with room, and to the

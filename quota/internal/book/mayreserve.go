@@ -59,11 +59,7 @@ func (a *Answer) fill(q *Queue, index int, it *Item, p *Plan) bool {
 			a.Options = a.Options[:0] // only a refused item has options
 			return true
 		}
-		r.Item = index
-		a.Options = append(a.Options, r)
-		if r.roomier(&best) {
-			best = r
-		}
+		a.option(index, r, &best)
 	}
 	return a.lacks(LacksCards, it.Min, best)
 }
@@ -97,12 +93,8 @@ func (a *Answer) fillAny(q *Queue, index int, it *Item, p *Plan) bool {
 		it.Spread[at] = min(left, whole-min(covered, whole)) // covered is there already
 		left -= it.Spread[at]
 		unheldLeft -= min(unheldLeft, unheldWhole-min(covered, unheldWhole))
-		r.Item = index
-		a.Options = append(a.Options, r)
 		sum, limits = AddSaturated(sum, whole), AddSaturated(limits, r.Limit)
-		if r.roomier(&best) {
-			best = r
-		}
+		a.option(index, r, &best)
 	}
 	if left > 0 || over {
 		best.Why = OverCapacity

@@ -130,8 +130,7 @@ func (p *Plan) keep(j *Job) {
 		if i > 0 {
 			it = new(Item)
 		}
-		*it = *planned
-		it.Spread = slices.Clone(it.Spread)
+		*it = planned.clone()
 		items = append(items, it)
 	}
 	j.Items = items

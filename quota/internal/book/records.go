@@ -120,6 +120,13 @@ func (it *Item) set(is MinItem, anyMix bool) {
 	}
 }
 
+// clone returns a copy.
+func (it *Item) clone() Item {
+	c := *it
+	c.Spread = slices.Clone(it.Spread)
+	return c
+}
+
 // NewImplicit returns an item that binds the tasks of a list.
 func NewImplicit(alts *Alternatives) *Item { return NewItem(MinItem{Alts: alts}, false) }
 
