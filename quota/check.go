@@ -43,7 +43,7 @@ var ruleTexts = [...]string{
 	book.InRange:   "no amount is below 0, none covers more than itself, and use and holds of a queue are below 2^53",
 	book.MinIsHeld: "what charges cover and what is held add up to the min",
 	book.OneCard:   "the charges and the hold of an item are on its cards, without AnyMix on one",
-	book.Belongs:   "every charge has its job, and every job its queue",
+	book.Belongs:   "every charge has its job, every job its queue, every orphan a job and only orphans below it",
 }
 
 // String describes the violation in one line.

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,54 +8,19 @@ import (
 	"strings"
 )
 
-// decode reads a JSON text, which is valid, into a struct of this package, and says of a
-// fault where it is, as in jobs[3].min.cpu. Unlike encoding/json it takes no key for one that
-// is written otherwise, none twice, none that is missing for 0, and no null: each would lose
+// decode reads a JSON text, which is valid, into a value of this package, and says of a fault
+// where it is, as in .jobs[3].min.cpu. Unlike encoding/json it takes no key for one that is
+// written otherwise, none twice, none that is missing for 0, and no null: each would lose
 // amounts without a word. Unknown keys are ignored, so that a later version may add some.
-func decode(data []byte, to any) (place string, err error) {
-	d := decoder{json.NewDecoder(bytes.NewReader(data)), map[reflect.Type]map[string]decoderField{}}
-	place, err = d.value(reflect.ValueOf(to).Elem())
-	return strings.TrimPrefix(place, "."), err
-}
-
-// decoder reads tokens and so sees each key, also a second one, which a map or a struct of
-// encoding/json would hide. The text is valid, so the only token with an error is a number
-// beyond a float64, where a list or an object is wanted: that isn't one.
-type decoder struct {
-	*json.Decoder
-	fields map[reflect.Type]map[string]decoderField // by key
-}
-
-// decoderField is a field of a struct. Those with an option, omitempty, may be missing.
-type decoderField struct {
-	index    int
-	optional bool
-}
-
-// wanted says what a kind is written as.
-var wanted = map[reflect.Kind]string{
-	reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "a list", reflect.String: "a string", reflect.Bool: "true or false",
-	reflect.Int: "a whole number", reflect.Int32: "a whole number", reflect.Pointer: "a whole number", reflect.Uint64: "a whole number, not negative",
-	reflect.Int64: "0 to less than 2^53",
-}
-
-// value reads one value. A list, a map or a struct is read part by part, so that a fault has
-// its place; what is smaller encoding/json reads.
-func (d *decoder) value(to reflect.Value) (place string, err error) {
+func decode(text json.RawMessage, to reflect.Value) (place string, err error) {
 	kind := to.Kind()
-	if kind == reflect.Struct || kind == reflect.Map || kind == reflect.Slice {
-		token, _ := d.Token()
-		switch {
-		case kind == reflect.Slice && token == json.Delim('['):
-			return d.list(to)
-		case kind != reflect.Slice && token == json.Delim('{'):
-			return d.object(to)
-		}
-		return "", fmt.Errorf("isn't %s", wanted[kind])
+	switch {
+	case kind == reflect.Slice && text[0] == '[':
+		return decodeList(text, to)
+	case (kind == reflect.Struct || kind == reflect.Map) && text[0] == '{':
+		return decodeObject(text, to)
 	}
 	// By encoding/json, whose rules for numbers and texts are those of what Snapshot wrote.
-	var text json.RawMessage
-	_ = d.Decode(&text)
 	err = json.Unmarshal(text, to.Addr().Interface())
 	want := wanted[kind]
 	good := err == nil && string(text) != "null" && (kind != reflect.Int64 || exact(to.Int()))
@@ -70,70 +34,98 @@ func (d *decoder) value(to reflect.Value) (place string, err error) {
 	return "", nil
 }
 
-// list reads a list, which grows as it is read: a text of a few bytes can't ask for memory.
-func (d *decoder) list(to reflect.Value) (place string, err error) {
-	for i := 0; d.More(); i++ {
+// wanted says what a kind is written as.
+var wanted = map[reflect.Kind]string{
+	reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "a list", reflect.String: "a string", reflect.Bool: "true or false",
+	reflect.Int: "a whole number", reflect.Int32: "a whole number", reflect.Pointer: "a whole number", reflect.Uint64: "a whole number, not negative",
+	reflect.Int64: "0 to less than 2^53",
+}
+
+// decodeList reads a list, which grows as it is read: a text of a few bytes can't ask for
+// memory.
+func decodeList(text json.RawMessage, to reflect.Value) (place string, err error) {
+	var list []json.RawMessage
+	_ = json.Unmarshal(text, &list) // it is valid
+	for i := range list {
 		to.Grow(1)
 		to.SetLen(i + 1)
-		if place, err := d.value(to.Index(i)); err != nil {
+		if place, err := decode(list[i], to.Index(i)); err != nil {
 			return fmt.Sprintf("[%d]%s", i, place), err
 		}
 	}
-	_, _ = d.Token()
 	return "", nil
 }
 
-// object reads a struct or a map.
-func (d *decoder) object(to reflect.Value) (place string, err error) {
-	fields, isMap := d.fieldsOf(to.Type()), to.Kind() == reflect.Map
-	if isMap {
-		to.Set(reflect.MakeMap(to.Type()))
-	}
-	seen := make(map[string]bool, len(fields))
-	for d.More() {
-		token, _ := d.Token()
-		key, _ := token.(string)
-		field, known := fields[key]
-		switch {
+// decodeObject reads a struct or a map.
+func decodeObject(text json.RawMessage, to reflect.Value) (place string, err error) {
+	values := map[string]json.RawMessage{}
+	for key, value := range members(string(text)) {
 		// Of two amounts nobody knows which was meant.
-		case seen[key]:
-			err = errors.New("is there twice: want it once")
-		case isMap:
-			value := reflect.New(to.Type().Elem()).Elem()
-			if place, err = d.value(value); err == nil {
-				to.SetMapIndex(reflect.ValueOf(key), value)
-			}
-		case known:
-			place, err = d.value(to.Field(field.index))
-		default:
-			err = d.Decode(new(json.RawMessage))
+		if values[key] != nil {
+			return "." + brief(key), errors.New("is there twice: want it once")
 		}
-		if err != nil {
-			return "." + brief(key) + place, err
-		}
-		seen[key] = true
+		values[key] = value
 	}
-	// In order, so that of several missing keys the same one is named each time.
-	for _, key := range sorted(fields) {
-		if !fields[key].optional && !seen[key] {
+	if to.Kind() == reflect.Map {
+		to.Set(reflect.MakeMap(to.Type()))
+		for _, key := range sorted(values) {
+			value := reflect.New(to.Type().Elem()).Elem()
+			if place, err := decode(values[key], value); err != nil {
+				return "." + brief(key) + place, err
+			}
+			to.SetMapIndex(reflect.ValueOf(key), value)
+		}
+		return "", nil
+	}
+	for i := range to.NumField() {
+		key, optional := keyOfField(to, i)
+		if value := values[key]; value != nil {
+			if place, err := decode(value, to.Field(i)); err != nil {
+				return "." + key + place, err
+			}
+		} else if !optional {
 			return "." + key, errors.New("is missing")
 		}
 	}
-	_, _ = d.Token()
 	return "", nil
 }
 
-// fieldsOf returns the fields of a struct by their keys; none of a map.
-func (d *decoder) fieldsOf(typ reflect.Type) map[string]decoderField {
-	fields := d.fields[typ]
-	if fields == nil && typ.Kind() == reflect.Struct {
-		fields = map[string]decoderField{}
-		for i := range typ.NumField() {
-			key, options, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-			fields[key] = decoderField{i, options != ""}
+// keyOfField returns the key of a field. One with an option, omitempty, may be missing.
+func keyOfField(of reflect.Value, i int) (key string, optional bool) {
+	key, options, _ := strings.Cut(of.Type().Field(i).Tag.Get("json"), ",")
+	return key, options != ""
+}
+
+// compare says where two values of this package differ, and how: one of a snapshot, and one
+// that a ledger here has.
+func compare(snapshot, here reflect.Value) (place string, err error) {
+	switch kind := snapshot.Kind(); {
+	case kind == reflect.Struct:
+		for i := range snapshot.NumField() {
+			if place, err := compare(snapshot.Field(i), here.Field(i)); err != nil {
+				key, _ := keyOfField(snapshot, i)
+				return "." + key + place, err
+			}
 		}
-		// Once per type: a snapshot has as many structs as the ledger records.
-		d.fields[typ] = fields
+		return "", nil
+	case kind == reflect.Slice:
+		for i := range min(snapshot.Len(), here.Len()) {
+			if place, err := compare(snapshot.Index(i), here.Index(i)); err != nil {
+				return fmt.Sprintf("[%d]%s", i, place), err
+			}
+		}
+		if snapshot.Len() != here.Len() {
+			return "", fmt.Errorf("has %d in the snapshot and %d here: want the same", snapshot.Len(), here.Len())
+		}
+		return "", nil
+	case snapshot.Comparable() && snapshot.Equal(here):
+		return "", nil
 	}
-	return fields
+	// A map, a pointer, or what differs.
+	is, _ := json.Marshal(snapshot.Interface())
+	want, _ := json.Marshal(here.Interface())
+	if string(is) != string(want) {
+		return "", fmt.Errorf("is %s in the snapshot and %s here: want the same", brief(string(is)), brief(string(want)))
+	}
+	return "", nil
 }

@@ -157,13 +157,13 @@ func restores(t *testing.T, cfg Config, fields, fault string) func() {
 // restoreChain restores orphans below orphans, with all jobs at the end.
 func restoreChain(t *testing.T, n int) func() {
 	var text strings.Builder
-	text.WriteString(`"queues":[{"name":"q0","state":"open"}`)
+	text.WriteString(`"queues":[{"name":"q000000","state":"open"}`)
 	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&text, `,{"name":"q%d","parent":"q%d","state":"closed"}`, i, i-1)
+		fmt.Fprintf(&text, `,{"name":"q%06d","parent":"q%06d","state":"closed"}`, i, i-1)
 	}
-	text.WriteString(`],"jobs":[{"id":"j0","queue":"q0","policy":"same-card","reserved":true}`)
+	text.WriteString(`],"jobs":[{"id":"j000000","queue":"q000000","policy":"same-card","reserved":true}`)
 	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&text, `,{"id":"j%d","queue":"q%d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, n)
+		fmt.Fprintf(&text, `,{"id":"j%06d","queue":"q%06d","policy":"same-card","reserved":true,"min":{"cpu":1}}`, i, n)
 	}
 	text.WriteString("]")
 	return restores(t, Config{}, text.String(), "")
@@ -172,7 +172,7 @@ func restoreChain(t *testing.T, n int) func() {
 // restoreItems restores a job with more items than any job has.
 func restoreItems(t *testing.T, n int) func() {
 	text := `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"any-mix","reserved":true,"items":[` +
-		numbered(n, `{"key":"A|B","unit":1%d}`, ",") + "]}]"
+		numbered(n, `{"key":"A|B","unit":1%06d}`, ",") + "]}]"
 	return restores(t, anyMix, text, "want at most 64")
 }
 
@@ -186,13 +186,13 @@ func restoreAlternatives(t *testing.T, n int) func() {
 // restoreFaults restores what is nothing but long.
 func restoreFaults(t *testing.T, n int) func() {
 	work := []func(){
-		restores(t, Config{}, `"known":[`+numbered(n, `{"card":"c%d"}`, ",")+`,{"card":"c0"}]`, "twice"),
+		restores(t, Config{}, `"known":[`+numbered(n, `{"card":"c%06d"}`, ",")+`,{"card":"c000000"}]`, "known has"),
 		restores(t, Config{}, `"queues":[`+numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",")+`]`, "cycle"),
 		restores(t, Config{}, `"queues":[`+strings.Repeat(`{"name":"q","state":"open"},`, n)+`{"name":"q","state":"open"}]`, "Duplicate value"),
 		restores(t, Config{}, `"queues":[`+numbered(n, `{"name":"q%d","parent":"p%[1]d","state":"open"}`, ",")+`]`, "there is no queue"),
-		restores(t, Config{}, `"queues":[{"name":"q","state":"open","denied":{`+numbered(n, `"card:c%d":""`, ",")+`}}]`, ""),
+		restores(t, Config{}, `"queues":[{"name":"q","state":"open","denied":{`+numbered(n, `"card:c%d":"bad"`, ",")+`}}]`, ""),
 		restores(t, Config{}, `"queues":[{"name":"q","state":"open","capability":{`+numbered(n, `"card:c%d":1`, ",")+`}}]`, ""),
-		restores(t, Config{}, `"tasks":[`+numbered(n, `{"id":"%d","job":"j","queue":"q","order":1,"state":"pending"}`, ",")+`,{"id":"0","job":"j","queue":"q","state":"pending"}]`, "twice"),
+		restores(t, Config{}, `"tasks":[`+numbered(n, `{"id":"%d","job":"j","queue":"q","state":"pending"}`, ",")+`,{"id":"0","job":"j","queue":"q","state":"pending"}]`, "twice"),
 	}
 	return func() {
 		for _, restore := range work {

@@ -162,8 +162,7 @@ var (
 	parserNames  = map[bool]string{false: "strict", true: "fail-to-zero"}
 	unnamedNames = map[UnnamedPolicy]string{"": "as-any", UnnamedRefuse: "refuse", UnnamedIgnore: "ignore"}
 	mixNames     = map[bool]string{false: "same-card", true: "any-mix"}
-	stateNames   = []string{"open", "closing", "closed", "unknown"}
-	states       = []State{StateOpen, StateClosing, StateClosed, stateUnknown} // by stateNames
+	states       = map[string]State{"open": StateOpen, "closing": StateClosing, "closed": StateClosed, "unknown": stateUnknown}
 	taskNames    = []string{taskPending: "pending", taskCommitted: "committed", taskConfirmed: "confirmed"}
 )
 

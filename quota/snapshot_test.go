@@ -194,11 +194,11 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"volcano.sh/card.name"`, `"x"`, ErrConfig, `keys.name is "x" in the snapshot and "volcano.sh/card.name" here`},
 
 		// Types, keys and ranges.
-		{`"config":{`, `"config":[],"x":{`, ErrSnapshot, "config isn't an object"},
-		{`"config":{`, `"config":1e999,"x":{`, ErrSnapshot, "config isn't an object"},
-		{`"known":[`, `"known":["A",`, ErrSnapshot, "known[0] isn't an object"},
-		{`"known":[`, `"known":1e999,"x":[`, ErrSnapshot, "known isn't a list"},
-		{`"queues":[`, `"queues":{},"x":[`, ErrSnapshot, "queues isn't a list"},
+		{`"config":{`, `"config":[],"x":{`, ErrSnapshot, "config is []: want an object"},
+		{`"config":{`, `"config":1e999,"x":{`, ErrSnapshot, "config is 1e999: want an object"},
+		{`"known":[`, `"known":["A",`, ErrSnapshot, `known[0] is "A": want an object`},
+		{`"known":[`, `"known":1e999,"x":[`, ErrSnapshot, "known is 1e999: want a list"},
+		{`"queues":[`, `"queues":{},"x":[`, ErrSnapshot, "queues is {}: want a list"},
 		{`"reserved":true`, `"reserved":1`, ErrSnapshot, "jobs[0].reserved is 1: want true or false"},
 		{`"id":"j"`, `"id":[]`, ErrSnapshot, "jobs[0].id is []: want a string"},
 		{`"priority":0`, `"priority":2147483648`, ErrSnapshot, "queues[0].priority is 2147483648: want a whole number"},
@@ -223,38 +223,39 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"card:A":4000`, `"card:A":"much"`, ErrSnapshot, `queues[1].capability.card:A is "much"`},
 
 		{`"seq":7`, `"seq":9007199254740992`, ErrSnapshot, "seq is 9007199254740992: want less than 2^52"},
-		{`{"card":"K"`, `{"card":""`, ErrSnapshot, `known[2] "": card is empty`},
-		{`{"card":"K"`, `{"card":"A"`, ErrSnapshot, `known[2] "A": the card is there twice`},
+		{`{"card":"K"`, `{"card":""`, ErrSnapshot, `name is empty or not UTF-8: card ""`},
+		{`{"card":"K"`, `{"card":"A"`, ErrSnapshot, "known has 3 in the snapshot and 2 here: want the same"},
 
 		{`"card:A":4000`, `"disk":4000`, ErrSnapshot, `queues[1] "q": there is no dimension "disk"`},
 		{`"deserved":{}`, `"deserved":{"cpu":"unlimited"}`, ErrSnapshot, `queues[0] "org": "cpu" can't be unlimited`},
 		{`"deserved":{}`, `"denied":{"output:Z":""},"deserved":{}`, ErrSnapshot, `queues[0] "org": there is no dimension "output:Z"`},
-		{`"state":"open"`, `"state":"ajar"`, ErrSnapshot, `queues[0] "org": state: "ajar" is none of open, closing`},
+		{`"state":"open"`, `"state":"ajar"`, ErrSnapshot, `queues[0].state is "ajar" in the snapshot and "unknown" here: want the same`},
 		{`"parent":"org"`, `"parent":"x"`, ErrSnapshot, `there is no queue "x" to be its parent`},
 		{`"parent":"org"`, `"parent":"q"`, ErrSnapshot, "cycle"},
 		{`"name":"org"`, `"name":""`, ErrSnapshot, "needs a name"},
-		{`"parent":"org"`, `"parent":"r"`, ErrSnapshot, `queues[1] "q": the parent "r" is an orphan`},
-		{`"name":"q"`, `"name":"q","orphan":true`, ErrSnapshot, `queues[1] "q": an orphan that isn't closed and without a quota`},
-		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"denied":{"card:A":""}`, ErrSnapshot, `queues[2] "r": an orphan that isn't closed`},
-		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"unreadable":"?"`, ErrSnapshot, `queues[2] "r": an orphan that isn't closed`},
-		{`{"capability":{},"deserved":{},"guarantee":{},"name":"r"`, `{"capability":{},"deserved":{},"guarantee":{},"name":"r2","orphan":true,"parent":"","priority":0,"state":"closed"},{"capability":{},"deserved":{},"guarantee":{},"name":"r"`,
-			ErrSnapshot, `queues[2] "r2": an orphan without jobs`},
+		{`"parent":"org"`, `"parent":"r"`, ErrSnapshot, `queue "q", 0 instead of 0: every charge has its job, every job its queue, every orphan a job and only orphans below it`},
+		{`"name":"q"`, `"name":"q","orphan":true`, ErrSnapshot, `queues[1].capability is {"card:A":4000,"card:B":"unlimited","cpu":8000} in the snapshot and {} here`},
+		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"denied":{"card:A":""}`, ErrSnapshot, `queues[2].denied is {"card:A":""} in the snapshot and null here`},
+		{`"name":"r","orphan":true`, `"name":"r","orphan":true,"unreadable":"?"`, ErrSnapshot, `queues[2].unreadable is "?" in the snapshot and "" here`},
+		{`{"capability":{},"deserved":{},"guarantee":{},"name":"r"`, `{"capability":{},"deserved":{},"guarantee":{},"name":"qq","orphan":true,"parent":"","priority":0,"state":"closed"},{"capability":{},"deserved":{},"guarantee":{},"name":"r"`,
+			ErrSnapshot, `queue "qq", 0 instead of 0: every charge has its job, every job its queue, every orphan a job`},
+		{`"orphan":true,"parent":"","priority":0,"state":"closed"`, `"orphan":true,"parent":"","priority":0,"state":"open"`, ErrSnapshot, `queues[2].state is "open" in the snapshot and "closed" here`},
 
 		{`{"id":"j"`, `{"id":""`, ErrSnapshot, "jobs[0]"},
-		{`{"id":"j"`, `{"id":"k"`, ErrSnapshot, `jobs[1] "k": the id is there twice`},
+		{`{"id":"j"`, `{"id":"k"`, ErrSnapshot, `jobs[1] "k": want an id that no other job has`},
 		{`"seq":7`, `"seq":0`, ErrSnapshot, `jobs[0] "j": seq is 1: want at most 0`},
 		{`"policy":"same-card","queue":"r"`, `"policy":"same-card","queue":"s"`, ErrSnapshot, `jobs[2] "l": there is no queue "s"`},
-		{`"policy":"same-card","queue":"r"`, `"policy":"","queue":"r"`, ErrSnapshot, `jobs[2] "l": policy is "": want same-card or any-mix`},
+		{`"policy":"same-card","queue":"r"`, `"policy":"","queue":"r"`, ErrSnapshot, `jobs[2].policy is "" in the snapshot and "same-card" here`},
 		{`"policy":"same-card","queue":"q","seq":0`, `"policy":"any-mix","queue":"q","seq":0`, ErrSnapshot, `jobs[1] "k": items[0] "A|B": it is implicit: want several cards, policy same-card`},
 		{`"reserved":true,`, "", ErrSnapshot, `jobs[0] "j": items[0] "A": the job isn't reserved`},
 		{`"key":"A|B","min":3000`, `"key":"A|B","output":true,"min":3000`, ErrSnapshot, `jobs[0] "j": items[1] "A|B": there is no dimension "output:A|B"`},
 		{`"key":"A|B","min":3000`, `"key":"A|A","min":3000`, ErrSnapshot, "twice"},
-		{`"key":"A|B","min":3000`, `"key":"` + strings.Repeat("A|", 70) + `B","min":3000`, ErrSnapshot, "has 71 alternatives: want at most 64"},
+		{`"key":"A|B","min":3000`, `"key":"` + strings.Repeat("A|", 70) + `B","min":3000`, ErrSnapshot, `names "A" twice`},
 		{`"min":3000,"unit":1000`, `"min":3000,"unit":0`, ErrSnapshot, `items[1] "A|B": unit is 0: want 1 to less than 2^53`},
-		{`"holds":{"B":1000}`, `"holds":{"K":1000}`, ErrSnapshot, `items[1] "A|B": 1000 is held on "K": want more than 0 on a card of the item`},
-		{`"holds":{"B":1000}`, `"holds":{"A":500,"B":500}`, ErrSnapshot, `items[1] "A|B": holds has A, B: want one card, as policy same-card says`},
+		{`"holds":{"B":1000}`, `"holds":{"K":1000}`, ErrSnapshot, `jobs[0].items[1].holds is {"K":1000} in the snapshot and {} here`},
+		{`"holds":{"B":1000}`, `"holds":{"A":500,"B":500}`, ErrSnapshot, `jobs[0].items[1].holds is {"A":500,"B":500} in the snapshot and {"B":1000} here`},
 		{`"holds":{"B":1000}`, `"holds":{"B":3001}`, ErrSnapshot, `items[1] "A|B": more is held than min, 3000`},
-		{`{"holds":{"B":1000}`, `{"holds":{},"key":"A|B","min":1000,"unit":1000},{"holds":{"B":1000}`, ErrSnapshot, `jobs[0] "j": items[2] "A|B": the item is there twice`},
+		{`{"holds":{"B":1000}`, `{"holds":{},"key":"A|B","min":1000,"unit":1000},{"holds":{"B":1000}`, ErrSnapshot, `jobs[0] "j": items[2] "A|B": want each item once`},
 
 		{`"id":"t2"`, `"id":"t1"`, ErrSnapshot, `tasks[1] "t1": the id is there twice`},
 		{`"id":"t5"`, `"id":"t1"`, ErrSnapshot, `"t1": the id is there twice`},
@@ -262,16 +263,16 @@ func TestRestoreRefuses(t *testing.T) {
 		{`"job":"m"`, `"job":""`, ErrSnapshot, `tasks[4] "t5": want an id, a job and a queue`},
 		{`"state":"committed"`, `"state":"done"`, ErrSnapshot, `tasks[0] "t1": state: "done" is none of pending, committed`},
 		{`"id":"t4","job":"l"`, `"id":"t4","job":"z"`, ErrSnapshot, `tasks[3] "t4": there is no job "z"`},
-		{`"id":"t4","job":"l"`, `"id":"t4","job":"k"`, ErrSnapshot, `tasks[3] "t4": queue is "r": want its job's, "q"`},
+		{`"id":"t4","job":"l","memory":0,"node":"a","order":0`, `"id":"t4","job":"k","memory":0,"node":"a","order":1`, ErrSnapshot, `tasks[3].queue is "r" in the snapshot and "q" here`},
 		{`"seq":7`, `"seq":1`, ErrSnapshot, `tasks[0] "t1": seq is 2: want at most 1`},
-		{`"order":1`, `"order":2`, ErrSnapshot, `tasks[1] "t2": order is 2: want 1`},
+		{`"order":1`, `"order":2`, ErrSnapshot, "tasks[1].order is 2 in the snapshot and 1 here"},
 		{`"covered":{"cpu":1000`, `"covered":{"cpu":1001`, ErrSnapshot, `queue "q", job "j", task "t1", resource "cpu", 1001 instead of 1000: no amount is below 0`},
 		{`"min":{"cpu":2000`, `"min":{"cpu":500`, ErrSnapshot, `job "j"`},
-		{`{"card":"A","covered":0,"key":"A"`, `{"card":"","covered":0,"key":"A"`, ErrSnapshot, `tasks[3] "t4": charges[0]: there is no dimension ""`},
+		{`{"card":"A","covered":0,"key":"A"`, `{"card":"","covered":0,"key":"A"`, ErrSnapshot, `tasks[3] "t4": charges[0]: there is no dimension "card:"`},
 		{`"item":1`, `"item":2`, ErrSnapshot, `tasks[0] "t1": charges[0]: item is 2: want the index of one of the 2 items`},
 		{`"item":1`, `"item":-1`, ErrSnapshot, "item is -1: want"},
 		{`{"card":"B","covered":1000,"item":1,"key":"A|B","milli":1000},`, `{"card":"A","covered":1000,"item":1,"key":"A|B","milli":1000},`, ErrSnapshot, `tasks[1] "t2": charges[0]`},
-		{`"holds":{"B":1000}`, `"holds":{"A":1000}`, ErrSnapshot, `tasks[0] "t1": charges[0]: a charge on "B" can't count against item 1, "A|B"`},
+		{`"holds":{"B":1000}`, `"holds":{"A":1000}`, ErrSnapshot, `jobs[0].items[1].holds is {"A":1000} in the snapshot and {"B":1000} here`},
 
 		// What the ledger's own check finds.
 		{`"key":"A|B","min":3000`, `"key":"A|B","min":4000`, ErrSnapshot, `job "j"`},
@@ -298,6 +299,17 @@ func TestRestoreOutputsLast(t *testing.T) {
 	_, err := Restore(p.cfg, p.source.catalog, []byte(text))
 	if !errors.Is(err, ErrSnapshot) || !strings.Contains(err.Error(), `tasks[0] "0": charges[1]: it is on a card`) {
 		t.Error(err)
+	}
+}
+
+// TestRestoreSums: amounts that are good one by one may come to more than an int64 has.
+func TestRestoreSums(t *testing.T) {
+	for _, n := range []int{513, 1024, 2049, 4096} {
+		restores(t, Config{}, `"queues":[{"name":"p","state":"open"},{"name":"q","parent":"p","state":"open"}],"jobs":[`+
+			numbered(n, `{"id":"j%06d","queue":"q","policy":"same-card","reserved":true,"min":{"cpu":9007199254740991}}`, ",")+"]", `queue "p", resource "cpu", `)()
+		// A job of nothing, whose tasks cover 2^53 - 1 each.
+		restores(t, Config{}, `"queues":[{"name":"q","state":"open"}],"jobs":[{"id":"j","queue":"q","policy":"same-card","reserved":true}],"tasks":[`+
+			numbered(n, `{"id":"t%06[1]d","job":"j","queue":"q","cpu":9007199254740991,"covered":{"cpu":9007199254740991},"order":%[1]d,"state":"committed"}`, ",")+"]", `job "j", resource "cpu", `)()
 	}
 }
 

@@ -44,7 +44,7 @@ func (j *Job) chargePlain(dim int32, amount int64) Coverage {
 // charge charges an item of a task on the picked card.
 func (j *Job) charge(alts *Alternatives, amount int64, p Pick) Charge {
 	it := p.it
-	if it == nil && p.at >= 0 && j.binds(alts) {
+	if it == nil && p.at >= 0 && j.Binds(alts) {
 		it = NewImplicit(alts) // nothing is held for it, and the first charge may bind the next ones
 		j.Items = append(j.Items, it)
 	}

@@ -155,13 +155,13 @@ func (c *checker) amounts(v Violation, j *Job) {
 				if at < 0 || !it.Spreads && at != int(it.At) {
 					c.is(v, OneCard)
 				}
-				sum.Min += d.Covered
+				sum.Min = AddSaturated(sum.Min, d.Covered)
 				sum.Charges++
 			// The item is of another job, or was replaced when the job got another min.
 			case it != nil:
 				c.is(v, Belongs)
 			case dim <= Memory:
-				plain[dim] += d.Covered
+				plain[dim] = AddSaturated(plain[dim], d.Covered)
 			default: // no item, no min: so nothing of the charge can be covered
 				c.equal(v, MinIsHeld, d.Covered, 0)
 			}
@@ -198,6 +198,10 @@ func (c *checker) queue(q *Queue) {
 	if siblings := *c.siblings(q); want == nil || q.Gone || q.at >= len(siblings) || siblings[q.at] != q {
 		c.is(v, Belongs)
 	}
+	// An orphan is kept for its jobs, and nothing was put below it.
+	if q.Orphan && q.Jobs == 0 || !q.Orphan && q.Parent != nil && q.Parent.Orphan {
+		c.is(v, Belongs)
+	}
 	if want == nil {
 		return
 	}
@@ -212,8 +216,8 @@ func (c *checker) queue(q *Queue) {
 		if least := min(got.Allocated, got.Held, got.Elastic, got.Floor(), got.Limit); least < 0 {
 			c.equal(v, InRange, least, 0)
 		}
-		if got.Full() > MostSum {
-			c.equal(v, InRange, got.Full(), MostSum)
+		if full := AddSaturated(got.Allocated, got.Held); full > MostSum {
+			c.equal(v, InRange, full, MostSum)
 		}
 	}
 }

@@ -530,7 +530,7 @@ func TestMatch(t *testing.T) {
 
 	j.AnyMix = false
 	for items, want := range map[int]bool{0: true, 2*MaxItems - 1: true, 2 * MaxItems: false} {
-		if j.Items = make([]*Item, items); j.binds(w.alts("A|B")) != want || j.binds(w.alts("A")) {
+		if j.Items = make([]*Item, items); j.Binds(w.alts("A|B")) != want || j.Binds(w.alts("A")) {
 			t.Errorf("a job of %d items binds alternatives, or a card: want %v, false", items, want)
 		}
 	}

@@ -17,7 +17,8 @@
 //     that would let one queue stop another (Queue.countRoom). It is always an int64.
 //  3. The min of an item is what its charges cover, and what is held for it.
 //  4. Charges and hold of an item are on its cards: on one, unless the item spreads.
-//  5. Every charge has its job, every job its queue, and nothing else is counted.
+//  5. Every charge has its job, every job its queue, and nothing else is counted. An orphan
+//     has jobs, and only orphans below it.
 //
 // Two amounts should be within the limit: Allocated, and the floor, Allocated - Elastic +
 // Held. Decisions keep them there, and raise none that isn't. A lowered limit, or a pod that

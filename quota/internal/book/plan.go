@@ -95,7 +95,7 @@ func (p *Plan) redraw(t *Task) {
 	for _, c := range t.Charges { // as Charge would make them, one after the other
 		c.Item, c.Covered = nil, 0
 		it := p.next.match(c.Alts, c.Amount, &taken)
-		if it == nil && p.next.binds(c.Alts) {
+		if it == nil && p.next.Binds(c.Alts) {
 			it = p.list(MinItem{Alts: c.Alts}, false)
 		}
 		// Else it covers nothing: an earlier charge has bound the item to another card.

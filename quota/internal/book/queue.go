@@ -62,6 +62,14 @@ func (c *Cell) add(allocated, held, elastic int64) {
 	c.Elastic += elastic
 }
 
+// addSaturated adds amounts of records that nobody has added up yet. So Check sees a sum that
+// is too large also where it is no int64.
+func (c *Cell) addSaturated(allocated, held, elastic int64) {
+	c.Allocated = AddSaturated(c.Allocated, allocated)
+	c.Held = AddSaturated(c.Held, held)
+	c.Elastic = AddSaturated(c.Elastic, elastic)
+}
+
 // Queue is a node of the tree. Amounts of a leaf count in every queue above.
 type Queue struct {
 	// What a change reads comes first: it is one cache line.
@@ -98,9 +106,9 @@ func (q *Queue) root() *Queue {
 	return q
 }
 
-// AddSaturated adds two amounts that are not negative, [Unlimited] at most.
+// AddSaturated adds two amounts, [Unlimited] at most.
 func AddSaturated(a, b int64) int64 {
-	if a > Unlimited-b {
+	if b > 0 && a > Unlimited-b {
 		return Unlimited
 	}
 	return a + b

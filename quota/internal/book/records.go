@@ -172,9 +172,9 @@ func (it *Item) Accept(c *Charge) bool {
 // with the implicit ones.
 const MaxItems = 64
 
-// binds reports whether a task needs an implicit item, for alternatives that no item of
+// Binds reports whether a task needs an implicit item, for alternatives that no item of
 // the job covers. The number of items has a limit, since users write the lists.
-func (j *Job) binds(alts *Alternatives) bool {
+func (j *Job) Binds(alts *Alternatives) bool {
 	return !j.AnyMix && alts.Multi() && len(j.Items) < 2*MaxItems
 }
 

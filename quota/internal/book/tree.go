@@ -110,13 +110,15 @@ func addUp(queues []*Queue, jobs func(yield func(*Job) bool)) {
 		if j.holding = j.Holds(); j.holding {
 			j.Queue.Holders++
 		}
-		j.Each(func(dim int32, allocated, held, elastic int64) { j.Queue.Cells[dim].add(allocated, held, elastic) })
+		j.Each(func(dim int32, allocated, held, elastic int64) {
+			j.Queue.Cells[dim].addSaturated(allocated, held, elastic)
+		})
 	}
 	for _, q := range slices.Backward(queues) {
 		if q.Parent != nil {
 			q.Parent.Holders += q.Holders
 			for dim, c := range q.Cells {
-				q.Parent.Cells[dim].add(c.Allocated, c.Held, c.Elastic)
+				q.Parent.Cells[dim].addSaturated(c.Allocated, c.Held, c.Elastic)
 			}
 		}
 	}
