@@ -177,9 +177,7 @@ func (l *Ledger) restore(doc *snapshotDoc) error {
 			return broken("tasks", i, doc.Tasks[i].ID, err)
 		}
 	}
-	// Limits come after the sums: they mark what exceeds them, as in a ledger that grew.
 	l.book.Total(l.records())
-	l.limit()
 	if place, err := compare(reflect.ValueOf(*doc), reflect.ValueOf(*l.document())); err != nil {
 		return fmt.Errorf("%s %w", strings.TrimPrefix(place, "."), err)
 	}
