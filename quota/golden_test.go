@@ -358,16 +358,12 @@ func (g *golden) capability(q *goldQueue, dim string) int64 {
 	return 0
 }
 
-// limitedAbove reports whether a queue above says something of one of some dimensions.
-func (g *golden) limitedAbove(q *goldQueue, dims ...string) bool {
-	for _, above := range g.levels(q.parent) {
-		for _, dim := range dims {
-			if _, mentioned := above.capability[dim]; mentioned || above.denied[dim] {
-				return true
-			}
-		}
-	}
-	return false
+// limitedAbove reports whether a queue above says something of a dimension.
+func (g *golden) limitedAbove(q *goldQueue, dim string) bool {
+	return slices.ContainsFunc(g.levels(q.parent), func(above *goldQueue) bool {
+		_, mentioned := above.capability[dim]
+		return mentioned || above.denied[dim]
+	})
 }
 
 // limit is the capability or, with EnforceGuarantee, min(capability, max(0, T - sum of
@@ -521,6 +517,7 @@ func goldRefuseAmount(queue string, want goldItem, best Headroom) Refusal {
 func (g *golden) refuses(r *goldRequest) (f Refusal) {
 	q := g.queues[r.queue]
 	closed := slices.IndexFunc(g.levels(r.queue), func(q *goldQueue) bool { return q.state != StateOpen })
+	above := func(dim string) bool { return g.limitedAbove(q, dim) }
 	something := slices.ContainsFunc(r.items, func(it goldItem) bool { return it.amount > 0 })
 	switch {
 	case q == nil:
@@ -531,7 +528,7 @@ func (g *golden) refuses(r *goldRequest) (f Refusal) {
 		f.Reason, f.Level = ReasonQueueNotOpen, g.levels(r.queue)[closed].name
 	case r.invalid:
 		f.Reason = ReasonGetTaskRequestResourceFailed
-	case something && !g.cfg.MissingUnlimited && len(q.capability) == 0 && (len(q.denied) > 0 || !g.limitedAbove(q, g.dims()...)):
+	case something && !g.cfg.MissingUnlimited && len(q.capability) == 0 && (len(q.denied) > 0 || !slices.ContainsFunc(g.dims(), above)):
 		f.Reason = ReasonEmptyQueueCapability
 	default:
 		return f

@@ -8,12 +8,10 @@ import (
 
 // goldViewJob is a job of a view, or one of which a view has tasks.
 type goldViewJob struct {
-	id, queue string
-	phase     Phase
-	minMember int
-	min       *goldRequest // nil: not known
-	invalid   bool         // nobody knows its min
-	tasks     []*goldViewTask
+	Job
+	min     *goldRequest // nil: not known
+	invalid bool         // nobody knows its min
+	tasks   []*goldViewTask
 }
 
 type goldViewTask struct {
@@ -94,35 +92,35 @@ func (r *goldView) takeBack() {
 // wrong with the job and its tasks, too.
 func (r *goldView) place(v *goldViewJob) {
 	if v.invalid {
-		r.fail(v.id, "", ReasonGetTaskRequestResourceFailed)
+		r.fail(v.ID, "", ReasonGetTaskRequestResourceFailed)
 	}
 	var allocated []*goldViewTask
 	for _, t := range slices.SortedFunc(slices.Values(v.tasks), func(a, b *goldViewTask) int { return cmp.Compare(a.id, b.id) }) {
 		if t.invalid {
-			r.fail(v.id, t.id, ReasonGetTaskRequestResourceFailed)
+			r.fail(v.ID, t.id, ReasonGetTaskRequestResourceFailed)
 		}
 		for _, want := range t.items {
 			if card, allowed := r.card(t, want, ""); t.class == classAllocated && !allowed {
-				r.rep.Mismatched = append(r.rep.Mismatched, Ref{Job: v.id, Task: t.id, Detail: card})
+				r.rep.Mismatched = append(r.rep.Mismatched, Ref{Job: v.ID, Task: t.id, Detail: card})
 			}
 		}
 		if t.class == classAllocated && !r.deleted[t.id] {
 			allocated = append(allocated, t)
 		}
 	}
-	if r.queues[v.queue] == nil {
-		r.fail(v.id, "", ReasonUnknownQueue)
+	if r.queues[v.Queue] == nil {
+		r.fail(v.ID, "", ReasonUnknownQueue)
 		return
 	}
-	if j := r.jobs[v.id]; j != nil && j.queue != v.queue && (r.listed[v.id] != nil || len(allocated) > 0) {
-		j.queue = v.queue
+	if j := r.jobs[v.ID]; j != nil && j.queue != v.Queue && (r.listed[v.ID] != nil || len(allocated) > 0) {
+		j.queue = v.Queue
 		for id, t := range r.waiting {
-			if t.job == v.id {
-				t.queue = v.queue
+			if t.job == v.ID {
+				t.queue = v.Queue
 				r.waiting[id] = t
 			}
 		}
-		r.rep.Corrected = append(r.rep.Corrected, Ref{Job: v.id})
+		r.rep.Corrected = append(r.rep.Corrected, Ref{Job: v.ID})
 	}
 	missing := map[*goldViewTask][]string{} // the cards that they are on
 	for _, t := range allocated {
@@ -188,7 +186,7 @@ func (r *goldView) confirms(v *goldViewTask) (cards []string, same bool) {
 
 // holds reports whether a job keeps what its charges don't cover of its min.
 func (v *goldViewJob) holds(j *goldJob) bool {
-	return v.phase == PhaseInqueue || v.phase == PhaseRunning && len(j.tasks) >= v.minMember
+	return v.Phase == PhaseInqueue || v.Phase == PhaseRunning && len(j.tasks) >= int(v.MinMember)
 }
 
 // giveUp takes reservations of jobs that have gone, and holds.
@@ -196,8 +194,8 @@ func (r *goldView) giveUp() {
 	for _, id := range slices.Sorted(maps.Keys(r.jobs)) {
 		j, v := r.jobs[id], r.listed[id]
 		switch {
-		case !j.reserved || r.leaves(id) || v != nil && r.queues[v.queue] == nil:
-		case v != nil && v.phase != PhasePending:
+		case !j.reserved || r.leaves(id) || v != nil && r.queues[v.Queue] == nil:
+		case v != nil && v.Phase != PhasePending:
 			if !v.holds(j) {
 				r.setMin(v)
 			}
@@ -214,11 +212,11 @@ func (r *goldView) giveUp() {
 
 // admit is (5): the job gets the min that the view says.
 func (r *goldView) admit(v *goldViewJob) {
-	if r.listed[v.id] == nil || v.phase == PhasePending || r.queues[v.queue] == nil || r.jobs[v.id] == nil && v.phase != PhaseInqueue {
+	if r.listed[v.ID] == nil || v.Phase == PhasePending || r.queues[v.Queue] == nil || r.jobs[v.ID] == nil && v.Phase != PhaseInqueue {
 		return
 	}
 	r.setMin(v)
-	if j := r.jobs[v.id]; j != nil && j.reserved {
+	if j := r.jobs[v.ID]; j != nil && j.reserved {
 		j.seen = true
 	}
 }
@@ -226,14 +224,14 @@ func (r *goldView) admit(v *goldViewJob) {
 // setMin makes the min of a job the view's or, if it loses its holds, what its charges cover of
 // it. What doesn't fit goes on the first alternative, if it can be counted (15).
 func (r *goldView) setMin(v *goldViewJob) {
-	j, want := r.record(v.queue, v.id), v.min
+	j, want := r.record(v.Queue, v.ID), v.min
 	keeps := v.holds(j)
 	switch {
 	case want == nil && (keeps || !j.reserved), j.reserved && keeps && j.asks(want):
 		return
 	case !keeps && len(j.tasks) == 0:
-		r.rep.Released = append(r.rep.Released, Ref{Job: v.id})
-		delete(r.jobs, v.id)
+		r.rep.Released = append(r.rep.Released, Ref{Job: v.ID})
+		delete(r.jobs, v.ID)
 		return
 	case want == nil:
 		want = &j.goldRequest
@@ -247,7 +245,7 @@ func (r *goldView) setMin(v *goldViewJob) {
 		for card, held := range it.hold {
 			room := r.within(held, Headroom{Resource: card, Room: Unlimited}, next.queue, j.vacated(next, i, card), 0)
 			if room.Why == ReasonTooLarge {
-				tooLarge = cmp.Or(tooLarge, goldRefuseAmount(v.queue, *it, room).Reason)
+				tooLarge = cmp.Or(tooLarge, goldRefuseAmount(v.Queue, *it, room).Reason)
 			}
 		}
 	}
@@ -258,12 +256,12 @@ func (r *goldView) setMin(v *goldViewJob) {
 	case j.reserved && next.text() == j.text():
 		return
 	case tooLarge != "":
-		r.fail(v.id, "", tooLarge)
+		r.fail(v.ID, "", tooLarge)
 		return
 	case j.reserved:
-		r.rep.Corrected = append(r.rep.Corrected, Ref{Job: v.id})
+		r.rep.Corrected = append(r.rep.Corrected, Ref{Job: v.ID})
 	default:
-		r.rep.Imported = append(r.rep.Imported, Ref{Job: v.id})
+		r.rep.Imported = append(r.rep.Imported, Ref{Job: v.ID})
 	}
 	r.put(next)
 }

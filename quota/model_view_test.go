@@ -52,13 +52,13 @@ func (m *model) view(partial bool) (view View, seen goldView) {
 	var jobs []*goldViewJob
 	job := func(id, queue string) *goldViewJob {
 		if seen.views[id] == nil {
-			seen.views[id] = &goldViewJob{id: id, queue: queue}
+			seen.views[id] = &goldViewJob{Job: Job{ID: id, Queue: queue}}
 			jobs = append(jobs, seen.views[id])
 		}
 		return seen.views[id]
 	}
 	task := func(v *goldViewJob, r goldRequest) {
-		t := m.viewTask(r, v.queue)
+		t := m.viewTask(r, v.Queue)
 		v.tasks, seen.seen[r.id] = append(v.tasks, t), t
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.g.jobs)) {
@@ -85,10 +85,10 @@ func (m *model) view(partial bool) (view View, seen goldView) {
 	}
 	for range m.IntN(4) {
 		v := job(fmt.Sprint("j", m.IntN(14)), m.queue())
-		if seen.listed[v.id] != nil || m.IntN(2) == 0 {
-			seen.listed[v.id] = v
+		if seen.listed[v.ID] != nil || m.IntN(2) == 0 {
+			seen.listed[v.ID] = v
 		}
-		r := goldRequest{id: m.taskID(false), job: v.id, items: append(goldPlains(m.small(), m.small()), m.wants(m.IntN(3), true)...)}
+		r := goldRequest{id: m.taskID(false), job: v.ID, items: append(goldPlains(m.small(), m.small()), m.wants(m.IntN(3), true)...)}
 		if seen.seen[r.id] == nil {
 			task(v, r)
 		}
@@ -99,10 +99,10 @@ func (m *model) view(partial bool) (view View, seen goldView) {
 			tasks = append(tasks, m.taskOfView(t))
 		}
 		switch {
-		case seen.listed[v.id] != nil:
+		case seen.listed[v.ID] != nil:
 			view.Jobs = append(view.Jobs, m.jobOfView(v, tasks))
 		case len(tasks) == 0: // nothing is seen of it
-			delete(seen.views, v.id)
+			delete(seen.views, v.ID)
 		default:
 			view.Tasks = append(view.Tasks, tasks...)
 		}
@@ -240,10 +240,10 @@ func (r *goldRequest) requests() corev1.ResourceList {
 // jobOfView is a job as the ledger takes it, with a min that the golden one gets,
 // too.
 func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
-	v.phase = []Phase{PhaseInqueue, PhaseInqueue, PhaseRunning, PhaseRunning, PhaseRunning, PhasePending, "Unknown", "Completed"}[m.IntN(8)]
-	v.minMember = m.IntN(3)
-	r := &goldRequest{id: v.id, queue: v.queue, anyMix: m.g.cfg.AnyMix}
-	if j := m.g.jobs[v.id]; j != nil && m.IntN(4) > 0 {
+	v.Phase = []Phase{PhaseInqueue, PhaseInqueue, PhaseRunning, PhaseRunning, PhaseRunning, PhasePending, "Unknown", "Completed"}[m.IntN(8)]
+	v.MinMember = int32(m.IntN(3))
+	r := &goldRequest{id: v.ID, queue: v.Queue, anyMix: m.g.cfg.AnyMix}
+	if j := m.g.jobs[v.ID]; j != nil && m.IntN(4) > 0 {
 		r.anyMix, r.items = j.anyMix, slices.Clone(j.items)
 	} else {
 		r.items = append(goldPlains(m.small(), m.small()), m.wants(m.IntN(3), false)...)
@@ -251,24 +251,22 @@ func (m *model) jobOfView(v *goldViewJob, tasks []Task) Job {
 	r.items = slices.DeleteFunc(r.items, func(want goldItem) bool {
 		return want.amount == 0 && !goldPlain(want.cards[0]) || want.amount%want.unit != 0 || slices.ContainsFunc(want.cards, func(card string) bool { return !m.g.known[card] && goldCard(card) })
 	})
-	job := Job{
-		ID: v.id, Queue: v.queue, AnyMix: &r.anyMix, Tasks: tasks, Min: &Min{CPU: r.items[0].amount, Memory: r.items[1].amount},
-		Phase: v.phase, MinMember: int32(v.minMember), MinUnknown: m.IntN(6) == 0,
-	}
+	v.AnyMix, v.Tasks, v.MinUnknown = &r.anyMix, tasks, m.IntN(6) == 0
+	v.Min = &Min{CPU: r.items[0].amount, Memory: r.items[1].amount}
 	for _, want := range r.items[2:] {
 		if !goldOutput(want.cards[0]) {
-			job.Min.Items = append(job.Min.Items, Item{want.cards, want.amount, want.unit})
+			v.Min.Items = append(v.Min.Items, Item{want.cards, want.amount, want.unit})
 			continue
 		}
-		if job.Min.Outputs == nil {
-			job.Min.Outputs = map[corev1.ResourceName]int64{}
+		if v.Min.Outputs == nil {
+			v.Min.Outputs = map[corev1.ResourceName]int64{}
 		}
-		job.Min.Outputs[corev1.ResourceName(want.cards[0])] = want.amount
+		v.Min.Outputs[corev1.ResourceName(want.cards[0])] = want.amount
 	}
-	if v.min = m.minOf(v, r); job.MinUnknown {
+	if v.min = m.minOf(v, r); v.MinUnknown {
 		v.min, v.invalid = nil, false
 	}
-	return job
+	return v.Job
 }
 
 // minOf is a min as decisions need it, nil if some task can't be resolved.
