@@ -98,16 +98,16 @@ func (j *Job) elastic(uncovered int64) int64 {
 	return 0
 }
 
-// count adds every amount of the job's records to its queue, times sign.
+// count adds every amount of the job's records to its queue, times sign: it comes or goes.
 func (j *Job) count(sign int64) {
-	j.Each(func(dim int32, allocated, held, elastic int64) {
-		j.put(dim, sign*allocated, sign*held, sign*elastic)
-	})
+	j.uses(func(dim int32, d *Coverage) { j.put(dim, sign*d.Amount, 0, sign*d.lack()) })
+	j.countHolds(sign)
 }
 
 // countHolds adds what is held for the job to its queue, times sign.
 func (j *Job) countHolds(sign int64) {
 	j.eachHold(func(dim int32, held int64) { j.put(dim, 0, sign*held, 0) })
+	j.hold(sign > 0 && j.Holds())
 }
 
 // A gang is all or nothing: its tasks are charged one after the other, and if one is
@@ -147,7 +147,6 @@ func (u *Journal) Undo() {
 			*j.Items[i] = *it
 		}
 		j.countHolds(1)
-		j.recount()
 	}
 	*u = Journal{}
 }

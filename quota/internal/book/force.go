@@ -50,11 +50,9 @@ func MayMove(j *Job, q *Queue) bool {
 // need not have room.
 func (b *Book) Move(j *Job, q *Queue) {
 	j.count(-1)
-	j.hold(false)
 	b.leave(j.Queue)
 	b.AddJob(j, q)
 	j.count(1)
-	j.recount()
 }
 
 // Force charges a task on cards, one for each item, whatever the limits say. Off the card

@@ -113,7 +113,6 @@ func (b *Book) tidy(j *Job) {
 func (b *Book) ReleaseJob(j *Job) {
 	j.count(-1)
 	j.Reserved, j.Held, j.Min, j.Items = false, Plain{}, Plain{}, nil
-	j.recount()
 	for j.First != nil {
 		j.remove(j.First)
 	}
@@ -125,7 +124,6 @@ func (b *Book) ReleaseJob(j *Job) {
 func (b *Book) ReleaseHolds(j *Job) {
 	j.countHolds(-1)
 	j.dropHolds()
-	j.recount()
 	if j.Tasks == 0 {
 		b.Drop(j)
 	}

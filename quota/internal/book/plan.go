@@ -16,8 +16,6 @@ type Plan struct {
 	covers  map[place]int64 // what these cover of the items
 	changes []change        // by dimension
 	changed []int32         // the dimensions that have one
-
-	store []*Item // behind the items of next, and spare ones
 }
 
 // change is what a plan makes of a job in a dimension.
@@ -74,13 +72,12 @@ func (p *Plan) Start(m *Min, j *Job) {
 // list adds an item, in the plan's memory.
 func (p *Plan) list(is MinItem, anyMix bool) *Item {
 	n := len(p.next.Items)
-	if n == len(p.store) {
-		p.store = append(p.store, new(Item))
+	p.next.Items = slices.Grow(p.next.Items, 1)[:n+1]
+	if p.next.Items[n] == nil { // else it is one of another job's plan
+		p.next.Items[n] = new(Item)
 	}
-	it := p.store[n]
-	it.set(is, anyMix)
-	p.next.Items = append(p.next.Items, it)
-	return it
+	p.next.Items[n].set(is, anyMix)
+	return p.next.Items[n]
 }
 
 // redraw draws the charges of a task. A job of A:2 with 3 A charged gets a min of A:4,

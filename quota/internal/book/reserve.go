@@ -33,5 +33,4 @@ func (j *Job) adopt(p *Plan, reserved bool) {
 	p.keep(j)
 	j.relist()
 	j.count(1)
-	j.recount()
 }
