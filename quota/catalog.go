@@ -144,7 +144,10 @@ func (l *Ledger) setDiscovery(catalog *device.Catalog, declared []device.Card) e
 	}
 	for _, card := range declared {
 		if _, isThere := next.known[card.Name]; !isThere || card.Resource != "" {
-			next.known[card.Name] = resourcesOf(card.Resource)
+			next.known[card.Name] = nil // of a card that only claims give
+			if card.Resource != "" {
+				next.known[card.Name] = []corev1.ResourceName{card.Resource}
+			}
 		}
 	}
 	// What nodes say comes last: it is newer than what was declared. A node that says nothing
@@ -171,15 +174,6 @@ func (l *Ledger) setDiscovery(catalog *device.Catalog, declared []device.Card) e
 	l.lost = l.lostCards()
 	l.limit()
 	return nil
-}
-
-// resourcesOf returns a list of one resource; none for an empty name, which is that of a
-// card that only claims give.
-func resourcesOf(name corev1.ResourceName) []corev1.ResourceName {
-	if name == "" {
-		return nil
-	}
-	return []corev1.ResourceName{name}
 }
 
 // index makes what follows from the known cards. It is made once, since every resolution

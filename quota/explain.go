@@ -1,7 +1,10 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/resvec/resvec/quota/internal/book"
 )
@@ -63,17 +66,6 @@ func (l *Ledger) fillJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queu
 	l.fill(a, is, q, r.queue, r.invalid, func(item int) *book.Alternatives { return r.min.Items[item].Alts })
 }
 
-// fillOptions writes the alternatives that were looked at, into memory that a may have.
-func (l *Ledger) fillOptions(a *Answer, options []book.Option) {
-	for i := range options {
-		o := &options[i]
-		if l.cards[o.Dim] == "" {
-			continue // an output, behind all cards
-		}
-		a.Options = append(a.Options, l.room(o))
-	}
-}
-
 // room makes a Headroom of an option.
 func (l *Ledger) room(o *book.Option) Headroom {
 	r := Headroom{Resource: l.cards[o.Dim], Room: Amount(o.Room), Level: queueName(o.Level), Limit: Amount(o.Limit)}
@@ -116,7 +108,11 @@ func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) 
 // none; invalid is what is wrong with the request, and alts returns the cards of an item.
 func (l *Ledger) fill(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts func(item int) *book.Alternatives) {
 	l.begin(a)
-	l.fillOptions(a, is.Options)
+	for i := range is.Options {
+		if o := &is.Options[i]; l.cards[o.Dim] != "" { // else an output, behind all cards
+			a.Options = append(a.Options, l.room(o))
+		}
+	}
 	if is.OK() {
 		return
 	}
@@ -241,18 +237,10 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 
 // fault returns what is wrong with the quota or, of entries that can't be read, the first by
 // name; empty: nothing.
-func (q *builtQueue) fault() (fault string) {
-	if q.unreadable != "" {
-		return q.unreadable
-	}
+func (q *builtQueue) fault() string {
 	// Neither maps nor dimensions have an order that lasts, and the text must be the same each
 	// time, also after a restart.
-	for _, text := range q.denied {
-		if text != "" && (fault == "" || text < fault) {
-			fault = text
-		}
-	}
-	return fault
+	return cmp.Or(append([]string{q.unreadable}, slices.Sorted(maps.Values(q.denied))...)...)
 }
 
 // errorOf returns the error of a commit; nil if it has none.

@@ -211,26 +211,19 @@ var (
 )
 
 var (
-	dimNames   = [...]string{dimCPU: "cpu", dimMemory: "memory"}
-	plainUnits = [...]string{dimCPU: "milli-cores", dimMemory: "bytes"}
+	dimNames = [...]string{dimCPU: "cpu", dimMemory: "memory"}
+	dimUnits = [...]amountUnit{dimCPU: unitCores, dimMemory: unitBytes}
 )
 
 // unitOf returns how amounts of a dimension are written.
 func unitOf(m *vectormap.ResourceVectorMap, dim int) amountUnit {
-	name := m.Name(dim)
-	if _, is := cardOf(m, dim, name); is {
-		return unitCards
+	if dim < len(dimUnits) {
+		return dimUnits[dim]
 	}
-	if output, is := outputOf(m, dim, name); is {
+	if output, is := outputOf(m, dim, m.Name(dim)); is {
 		return unitOfOutput(output)
 	}
-	switch dim {
-	case vectormap.CPU:
-		return unitCores
-	case vectormap.Memory:
-		return unitBytes
-	}
-	return unitPlain
+	return unitCards
 }
 
 // unitOfOutput returns how amounts of an output are written. Kubernetes has these in bytes; of

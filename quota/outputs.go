@@ -18,38 +18,31 @@ import (
 // charged keeps the size that it was decided on.
 type outputs struct {
 	transformation *transform.Transformation
-	names          []corev1.ResourceName // by index
+	names          []corev1.ResourceName // by index, sorted
 	alts           []*book.Alternatives  // by index
-	byName         map[corev1.ResourceName]int
-	demands        bool // every resource of a pod must be known to quotas
-	countsPods     bool // something is made of how many pods there are
+	demands        bool                  // every resource of a pod must be known to quotas
+	countsPods     bool                  // something is made of how many pods there are
 }
 
-// newOutputs returns the outputs of a map, by name, under a transformation, nil for none.
+// newOutputs returns the outputs of a map, which has them by name, under a transformation, nil
+// for none.
 func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation) *outputs {
 	if t == nil {
 		t = new(transform.Transformation)
 	}
 	o := &outputs{
-		transformation: t, byName: map[corev1.ResourceName]int{},
-		demands: t.Config().QuotaCheckStrategy == transform.BlockUndeclared,
+		transformation: t,
+		demands:        t.Config().QuotaCheckStrategy == transform.BlockUndeclared,
 	}
-	dims := map[corev1.ResourceName]int{}
 	for dim, name := range m.All() {
 		if output, is := outputOf(m, dim, name); is {
-			dims[output] = dim
+			// A node has no cards of it, so what is confined to a node's cards must not lose
+			// it: it is anywhere.
+			alts := &book.Alternatives{Cards: []int32{int32(dim)}, Tag: string(output), Anywhere: true}
+			o.names, o.alts = append(o.names, output), append(o.alts, alts)
 		}
 	}
-	// By name: two ledgers may have the same outputs in another order.
-	for _, output := range slices.Sorted(maps.Keys(dims)) {
-		alts := &book.Alternatives{Cards: []int32{int32(dims[output])}, Tag: string(output)}
-		// A node has no cards of it, so what is confined to a node's cards must not lose
-		// it.
-		alts.Anywhere = true
-		o.byName[output] = len(o.names)
-		o.names, o.alts = append(o.names, output), append(o.alts, alts)
-	}
-	_, o.countsPods = o.byName[corev1.ResourcePods]
+	_, o.countsPods = o.index(corev1.ResourcePods)
 	for _, input := range t.Inputs() {
 		o.countsPods = o.countsPods || input == corev1.ResourcePods || t.MultiplyBy(input) == corev1.ResourcePods
 	}
@@ -58,8 +51,7 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation) *ou
 
 // index returns the index of an output.
 func (o *outputs) index(name corev1.ResourceName) (int, bool) {
-	i, known := o.byName[name]
-	return i, known
+	return slices.BinarySearch(o.names, name)
 }
 
 // none reports whether there are no outputs. Otherwise an amount of any resource may count.

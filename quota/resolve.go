@@ -367,7 +367,7 @@ func (r *resolver) plainAmounts(list corev1.ResourceList) (plain book.Plain, bad
 }
 
 // wantPlain is what an amount of cpu or memory must be.
-func wantPlain(dim int) string { return "0 to less than 2^53 " + plainUnits[dim] }
+func wantPlain(dim int) string { return "0 to less than 2^53" + dimUnits[dim].whole }
 
 // claimed makes items of cards that a caller lists. What the ledger can't count is an
 // error, since the caller has made it up. A name that nobody knows is a fault of the

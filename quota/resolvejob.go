@@ -108,7 +108,7 @@ func (r *resolver) tasks(req *JobRequest, job *Job) (live bool, free, gated book
 		}
 		for dim, amount := range t.use.Plain {
 			if !hasCards && !addExact(&free[dim], amount) || task.gated() && !addExact(&gated[dim], amount) {
-				req.tooLarge(dimNames[dim]+" of the tasks", plainUnits[dim])
+				req.tooLarge(dimNames[dim]+" of the tasks", dimUnits[dim])
 			}
 		}
 	}
@@ -138,8 +138,8 @@ func (r *resolver) add(req *JobRequest, alts *book.Alternatives, amount, unit in
 
 // tooLarge makes the request invalid. No error: the amounts are of objects, each of which
 // may be good.
-func (r *JobRequest) tooLarge(what, unit string) {
-	r.fail("the sum of the job's %s is 2^53 %s or more: want less", what, unit)
+func (r *JobRequest) tooLarge(what string, unit amountUnit) {
+	r.fail("the sum of the job's %s is 2^53 %s or more: want less", what, unit.plural())
 }
 
 // sum is add for amounts of objects.
@@ -147,9 +147,9 @@ func (r *resolver) sum(req *JobRequest, alts *book.Alternatives, amount, unit in
 	switch {
 	case r.add(req, alts, amount, unit):
 	case isOutput(alts):
-		req.tooLarge(keyOf(alts), unitOfOutput(corev1.ResourceName(keyOf(alts))).plural())
+		req.tooLarge(keyOf(alts), unitOfOutput(corev1.ResourceName(keyOf(alts))))
 	default:
-		req.tooLarge("cards of "+brief(keyOf(alts)), "milli-cards")
+		req.tooLarge("cards of "+brief(keyOf(alts)), unitCards)
 	}
 }
 

@@ -314,7 +314,8 @@ func (l *Ledger) alternatives(key string, output bool) (*book.Alternatives, erro
 		if _, err := l.dimension(outputPrefix + key); err != nil {
 			return nil, err
 		}
-		return l.outs.alts[l.outs.byName[corev1.ResourceName(key)]], nil
+		at, _ := l.outs.index(corev1.ResourceName(key))
+		return l.outs.alts[at], nil
 	}
 	var cards []int32
 	var seen book.Set

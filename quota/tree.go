@@ -171,50 +171,44 @@ func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
 // treeSums adds up amounts by tree, where sums are largest.
 type treeSums struct {
 	dims    int
-	parents map[string]string   // of every queue; of one at the top no queue
-	trees   map[string]*treeSum // of each queue that was asked for, and of those above it
+	parents map[string]string  // of every queue; of one at the top no queue
+	tops    map[string]string  // the queue at the top of the tree, of each queue that was asked for and of those above it
+	sums    map[string][]int64 // of a tree by dimension, by the queue at its top
 }
 
-// treeSum is a tree by the queue at its top, which all queues of the tree share.
-type treeSum struct {
-	top  string
-	sums []int64 // by dimension
-}
-
-// tree returns the sums of a queue's tree. However often it is called, it goes from each queue
-// to its parent once: a chain of queues must not cost its length for each of them.
-func (s *treeSums) tree(queue string) *treeSum {
-	if s.trees == nil {
-		s.trees = map[string]*treeSum{}
+// top returns the queue at the top of a queue's tree. However often it is called, it goes from
+// each queue to its parent once: a chain of queues must not cost its length for each of them.
+func (s *treeSums) top(queue string) string {
+	top, known := s.tops[queue]
+	if known {
+		return top
 	}
-	var path []string
-	t := s.trees[queue]
-	for ; t == nil; t = s.trees[queue] {
-		path = append(path, queue)
-		above := s.parents[queue]
-		if _, stays := s.parents[above]; !stays {
-			t = &treeSum{queue, make([]int64, s.dims)}
-			break
-		}
-		queue = above
+	top = queue
+	above := s.parents[queue]
+	if _, stays := s.parents[above]; stays {
+		top = s.top(above)
 	}
-	// Each queue on the way knows its tree from now on.
-	for _, below := range path {
-		s.trees[below] = t
-	}
-	return t
+	s.tops[queue] = top
+	return top
 }
 
 // add adds an amount of a queue, unless the sum would be more than book.MostSum. It returns
 // the top of the tree.
 func (s *treeSums) add(queue string, dim int32, amount int64) (top string, ok bool) {
-	t := s.tree(queue)
-	// So written the sum itself can't overflow.
-	if amount > book.MostSum-t.sums[dim] {
-		return t.top, false
+	if s.tops == nil {
+		s.tops, s.sums = map[string]string{}, map[string][]int64{}
 	}
-	t.sums[dim] += amount
-	return t.top, true
+	top = s.top(queue)
+	if s.sums[top] == nil {
+		s.sums[top] = make([]int64, s.dims)
+	}
+	// So written the sum itself can't overflow.
+	sum := &s.sums[top][dim]
+	if amount > book.MostSum-*sum {
+		return top, false
+	}
+	*sum += amount
+	return top, true
 }
 
 // link makes the tree of the queues, and what follows from it.
