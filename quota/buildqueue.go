@@ -42,8 +42,8 @@ func (q *builtQueue) denyUnreadable(m *vectormap.ResourceVectorMap) {
 	if q.unreadable == "" {
 		return
 	}
-	for dim, name := range m.All() {
-		_, isCard := cardOf(m, dim, name)
+	for dim := range m.Len() {
+		_, isCard := cardOf(m, dim)
 		if _, denied := q.denied[dim]; isCard && !denied {
 			q.denied[dim] = q.unreadable
 		}
@@ -157,22 +157,15 @@ const listCapability = "capability"
 // note; what is wrong with a list of the caller, an error.
 func (b *queueBuilder) build() builtQueue {
 	b.noted, b.said = map[entryError]bool{}, map[string]bool{}
-	b.q = builtQueue{Name: b.of.Name, Parent: b.of.Parent, Priority: b.of.Priority, State: b.of.State.known()}
+	b.q = builtQueue{Name: b.of.Name, Parent: b.of.Parent, Priority: b.of.Priority, State: b.of.State.known(), denied: map[int]string{}}
 	b.checkCards()
 	q := &b.q
 	main := b.config.quotaKey()
-	var mentioned map[int]bool
 	var faults []entryError
-	q.Capability, mentioned, faults = b.vector(listCapability, b.of.Capability, main)
+	q.Capability, faults = b.vector(listCapability, b.of.Capability, main)
 	q.deny(b.m, faults)
-	// Where the vector has 0 only this keeps a 0 that was written apart from one that wasn't.
-	for dim := range mentioned {
-		if q.Capability[dim] == 0 {
-			q.denied[dim] = ""
-		}
-	}
-	q.Guarantee, _, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.GuaranteeKey, main))
-	q.Deserved, _, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.DeservedKey, main))
+	q.Guarantee, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.GuaranteeKey, main))
+	q.Deserved, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.DeservedKey, main))
 	// Of the capability alone: Validate warns of what looks like a limit and is none.
 	q.ignored = ignored(b.m, b.of.Capability)
 	return b.q
@@ -217,21 +210,27 @@ func ignored(m *vectormap.ResourceVectorMap, list corev1.ResourceList) (names []
 	return names
 }
 
-// vector makes one vector of a list and an annotation. mentioned has the dimensions with a
-// good entry, faults what is wrong with the others of the annotation.
-func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, mentioned map[int]bool, faults []entryError) {
-	// A 0 in a vector is one that was written or one that wasn't. Only mentioned knows.
-	v, mentioned = b.m.NewVector(), map[int]bool{}
+// vector makes one vector of a list and an annotation. faults are what is wrong with entries
+// of the annotation.
+func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, faults []entryError) {
+	v = b.m.NewVector()
+	set := func(dim int, amount int64) {
+		v[dim] = float64(amount)
+		// A 0 in a vector is one that was written or one that wasn't. Only this knows.
+		if amount == 0 && what == listCapability {
+			b.q.denied[dim] = ""
+		}
+	}
 	for _, name := range ignored(b.m, list) {
 		b.note(entryError{Name: string(name), Code: codeIgnoredResource})
 		if badName(string(name)) != nil {
 			b.faults.add(b.q.invalid(b.path.Child(what).Key(brief(string(name))), brief(string(name)), "want the name of a resource"), ErrBadName)
 		}
 	}
-	for dim, text := range b.m.All() {
+	for dim := range b.m.Len() {
 		name := corev1.ResourceName(resourceOf(b.m, dim))
 		q, is := list[name]
-		if _, isOutput := outputOf(b.m, dim, text); !is || !isOutput && dim > vectormap.Memory {
+		if !is || outputOf(b.m, dim) == "" && dim > vectormap.Memory {
 			continue
 		}
 		path, unit, scale := b.path.Child(what).Key(brief(string(name))), unitOf(b.m, dim), resource.Scale(0)
@@ -242,11 +241,11 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		// Whoever writes more than a ledger counts means that there is no limit.
 		case amount == Unlimited && what == listCapability:
 			b.note(entryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
-			v[dim], mentioned[dim] = math.Inf(1), true
+			v[dim] = math.Inf(1)
 		case !exact(amount):
 			b.faults.add(b.q.invalid(path, brief(quantity.Text(q)), "want 0 to less than 2^53%s", unit.whole), ErrBadAmount)
 		default:
-			v[dim], mentioned[dim] = float64(amount), true
+			set(dim, amount)
 			// A note and no fault: 1500m bytes of memory are more often a typing error than
 			// not, and yet a limit.
 			if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
@@ -260,14 +259,13 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		switch {
 		case !ok: // of a parser that takes everything
 			faults = append(faults, entryError{Code: codeEmptyName, Field: key})
-		// An entry without a limit is still one: the queue mentions the card.
 		case count.Milli == Unlimited && what == listCapability:
-			v[dim], mentioned[dim] = math.Inf(1), true
+			v[dim] = math.Inf(1)
 		case count.Milli == Unlimited: // it can't be kept free, nor deserved
 		case !exact(count.Milli): // of a parser that takes everything
 			faults = append(faults, outOfRange(key, count.Alternatives[0], count.Milli))
 		default:
-			v[dim], mentioned[dim] = float64(count.Milli), true
+			set(dim, count.Milli)
 		}
 	}
 	// One annotation may be read for three vectors, and has the same faults each time.
@@ -275,7 +273,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		b.said[key] = true
 		b.notes = append(b.notes, faults...)
 	}
-	return v, mentioned, faults
+	return v, faults
 }
 
 // note adds a note on a resource, once for all three lists.
@@ -319,7 +317,6 @@ func outOfRange(where, name string, milli int64) entryError {
 
 // deny denies the cards whose entries can't be used, and says why. The first fault counts.
 func (q *builtQueue) deny(m *vectormap.ResourceVectorMap, faults []entryError) {
-	q.denied = map[int]string{}
 	for _, fault := range faults {
 		dim, isCard := cardIndex(m, fault.Name)
 		_, twice := q.denied[dim]

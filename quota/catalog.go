@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,28 +80,27 @@ func literalIndex(m *vectormap.ResourceVectorMap, name string) (int, bool) {
 }
 
 // cardOf returns the card of a dimension.
-func cardOf(m *vectormap.ResourceVectorMap, dim int, name string) (string, bool) {
-	card, ok := strings.CutPrefix(name, cardPrefix)
+func cardOf(m *vectormap.ResourceVectorMap, dim int) (string, bool) {
+	card, ok := strings.CutPrefix(m.Name(dim), cardPrefix)
 	return card, ok && m.IsLiteral(dim)
 }
 
-// outputOf returns the output of a dimension.
-func outputOf(m *vectormap.ResourceVectorMap, dim int, name string) (corev1.ResourceName, bool) {
-	output, ok := strings.CutPrefix(name, outputPrefix)
-	return corev1.ResourceName(output), ok && m.IsLiteral(dim)
+// outputOf returns the output of a dimension; empty of others.
+func outputOf(m *vectormap.ResourceVectorMap, dim int) corev1.ResourceName {
+	output, ok := strings.CutPrefix(m.Name(dim), outputPrefix)
+	if !ok || !m.IsLiteral(dim) {
+		return ""
+	}
+	return corev1.ResourceName(output)
 }
 
 // resourceOf returns what a dimension is called in messages and results: cpu, memory, or
 // the name of the card or output.
 func resourceOf(m *vectormap.ResourceVectorMap, dim int) string {
-	name := m.Name(dim)
-	if card, is := cardOf(m, dim, name); is {
+	if card, is := cardOf(m, dim); is {
 		return card
 	}
-	if output, is := outputOf(m, dim, name); is {
-		return string(output)
-	}
-	return name
+	return cmp.Or(string(outputOf(m, dim)), m.Name(dim))
 }
 
 // discovery is what a ledger knows of the cards. It is replaced, never changed. So what
@@ -254,8 +254,8 @@ func (l *Ledger) widen(m *vectormap.ResourceVectorMap) {
 	}
 	l.m = m
 	l.cards, l.dims = make([]string, m.Len()), make(map[string]int32, m.Len())
-	for dim, name := range m.All() {
-		if card, ok := cardOf(m, dim, name); ok {
+	for dim := range m.Len() {
+		if card, ok := cardOf(m, dim); ok {
 			l.cards[dim], l.dims[card] = card, int32(dim)
 		}
 	}

@@ -17,18 +17,18 @@ const (
 
 // answerCommit makes the answer to a commit. The decision is made then, so no text delays
 // or changes it.
-func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome) (a Answer, err error) {
+func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome, t *task) (a Answer, err error) {
 	l.begin(&a)
-	switch is.kind {
+	switch is {
 	case charged:
-		l.fillTask(&a, &s.answer, r, is.queue)
-		a.Seq, a.Charged = is.task.seq, l.chargedCards(is.task)
+		l.fillTask(&a, &s.answer, r, t.Job.Queue)
+		a.Seq, a.Charged = t.seq, l.chargedCards(t)
 	case repeated:
-		a.Repeat, a.Charged = true, l.chargedCards(is.task)
+		a.Repeat, a.Charged = true, l.chargedCards(t)
 	case refused:
-		l.fillTask(&a, &s.answer, r, is.queue)
+		l.fillTask(&a, &s.answer, r, l.queueOf(&r.queueAt, r.queue))
 	default:
-		return Answer{Seq: l.seq}, l.errorOf(r, is)
+		return Answer{Seq: l.seq}, l.errorOf(r, is, t)
 	}
 	return a, nil
 }
@@ -244,10 +244,9 @@ func (q *builtQueue) fault() string {
 }
 
 // errorOf returns the error of a commit; nil if it has none.
-func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
-	switch is.kind {
+func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome, t *task) error {
+	switch is {
 	case otherTask:
-		t := is.task
 		was := &TaskRequest{job: t.job, queue: queueName(t.Job.Queue)}
 		was.use.Plain = book.Plain{t.Plain[dimCPU].Amount, t.Plain[dimMemory].Amount}
 		for _, c := range t.Charges {
@@ -256,12 +255,12 @@ func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome) error {
 		}
 		return &conflictError{ErrConflict, "task", r.id, func() string { return "charged is " + was.words() + ", requested " + r.words() }}
 	case onOtherCards:
-		cards := l.chargedCards(is.task)
+		cards := l.chargedCards(t)
 		return &conflictError{ErrConflict, "task", r.id, func() string {
 			return fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(cards))
 		}}
 	case inOtherQueue:
-		return elsewhere(r.job, is.job, r.queue)
+		return elsewhere(r.job, l.jobOf(r), r.queue)
 	}
 	return nil
 }

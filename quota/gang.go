@@ -159,17 +159,17 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 		if l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
-		is := l.commit(s, t, only, t.node, &g.journal)
-		switch is.kind {
+		is, made := l.commit(s, t, only, t.node, &g.journal)
+		switch is {
 		case charged:
-			g.made = append(g.made, is.task)
+			g.made = append(g.made, made)
 		case repeated:
 		case refused:
 			g.failed = i
 			g.refuse(t, only)
 			return false, nil
 		default:
-			return false, l.errorOf(t, is)
+			return false, l.errorOf(t, is, made)
 		}
 	}
 	return true, nil

@@ -132,8 +132,8 @@ func newBuilt(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalo
 }
 
 func outputsOf(m *vectormap.ResourceVectorMap) (outputs []corev1.ResourceName) {
-	for dim, name := range m.All() {
-		if output, is := outputOf(m, dim, name); is {
+	for dim := range m.Len() {
+		if output := outputOf(m, dim); output != "" {
 			outputs = append(outputs, output)
 		}
 	}
@@ -176,8 +176,8 @@ func (c *Config) validateBuilt(queues []builtQueue, m *vectormap.ResourceVectorM
 func (c *Config) namedCards(queues []Queue) []string {
 	m, _, _, _ := c.build(testkit.Must(testMap(nil)), queues)
 	var cards []string
-	for dim, name := range m.All() {
-		if card, is := cardOf(m, dim, name); is {
+	for dim := range m.Len() {
+		if card, is := cardOf(m, dim); is {
 			cards = append(cards, card)
 		}
 	}

@@ -122,9 +122,4 @@ func (l *Ledger) intern(cards []int32) *book.Alternatives { return l.interned.ge
 func (l *Ledger) resource(dim int) string { return resourceOf(l.m, dim) }
 
 // output returns the output of a dimension; empty of others.
-func (l *Ledger) output(dim int32) corev1.ResourceName {
-	if name, is := outputOf(l.m, int(dim), l.m.Name(int(dim))); is {
-		return name
-	}
-	return ""
-}
+func (l *Ledger) output(dim int32) corev1.ResourceName { return outputOf(l.m, int(dim)) }

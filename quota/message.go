@@ -220,7 +220,7 @@ func unitOf(m *vectormap.ResourceVectorMap, dim int) amountUnit {
 	if dim < len(dimUnits) {
 		return dimUnits[dim]
 	}
-	if output, is := outputOf(m, dim, m.Name(dim)); is {
+	if output := outputOf(m, dim); output != "" {
 		return unitOfOutput(output)
 	}
 	return unitCards

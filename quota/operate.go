@@ -195,65 +195,56 @@ func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer
 	s := l.scratch()
 	defer l.spare.Put(s)
 	// The node that the caller chose comes before that of the pod.
-	is := l.commit(s, r, cards, cmp.Or(node, r.node), nil)
-	a, err := l.answerCommit(s, r, is)
+	is, t := l.commit(s, r, cards, cmp.Or(node, r.node), nil)
+	a, err := l.answerCommit(s, r, is, t)
 	a.Refusal.noteNode(node, cards)
-	switch is.kind {
+	switch is {
 	case charged:
 		delete(l.waiting, r.id)
-		l.taskEvent(EventCommitted, is.task)
+		l.taskEvent(EventCommitted, t)
 	case refused:
 		l.refused(r.queue, r.job, r.id, &a)
 	}
-	l.unlock(is.kind == charged)
+	l.unlock(is == charged)
 	return a, err
 }
 
-// commitOutcome is what came of a commit, as numbers. Its words are made after it. A gang
-// may commit many tasks and take them all back: texts would be made for nobody.
-type commitOutcome struct {
-	kind  outcomeKind
-	queue *book.Queue // nil: there is none
-	job   *book.Job   // of inOtherQueue
-	task  *task       // that is charged, now or before
-}
-
-// outcomeKind says how a commit ended. The last three are errors, which change nothing.
-type outcomeKind uint8
+// commitOutcome says how a commit ended. Its words are made after it: a gang may commit many tasks
+// and take them all back. The last three are errors, which change nothing.
+type commitOutcome uint8
 
 const (
-	charged      outcomeKind = iota
-	repeated                 // it was charged before
-	refused                  // the scratch has the answer
-	otherTask                // the id is of a task with another content
-	onOtherCards             // it was charged before, but not on these cards
-	inOtherQueue             // the job is
+	charged      commitOutcome = iota
+	repeated                   // it was charged before
+	refused                    // the scratch has the answer
+	otherTask                  // the id is of a task with another content
+	onOtherCards               // it was charged before, but not on these cards
+	inOtherQueue               // the job is
 )
 
-// commit decides on a task, into s, and charges it, on a node if that is known. undo, if not
-// nil, learns how to take it back in the book. A charged task waits no more: the caller takes
-// it off that list.
-func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, undo *book.Journal) commitOutcome {
+// commit decides on a task, into s, and charges it, on a node if that is known. It returns the
+// task that is charged, now or before. undo, if not nil, learns how to take it back in the
+// book. A charged task waits no more: the caller takes it off that list.
+func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, undo *book.Journal) (commitOutcome, *task) {
 	q, j := l.queueOf(&r.queueAt, r.queue), l.jobOf(r)
 	// What is charged is not decided on again: limits may have been lowered since, and the
 	// caller asks because its first call got no answer.
 	if t := l.tasks[r.id]; t != nil {
-		is := commitOutcome{kind: repeated, queue: q, task: t}
 		switch {
 		case !t.Is(&r.use) || t.job != r.job || t.Job.Queue != q:
-			is.kind = otherTask
+			return otherTask, t
 		// The caller would believe that the task is on the node it chose.
 		case cards != nil && !t.Within(cards):
-			is.kind = onOtherCards
+			return onOtherCards, t
 		}
-		return is
+		return repeated, t
 	}
 	if j != nil && j.Queue != q {
-		return commitOutcome{kind: inOtherQueue, job: j}
+		return inOtherQueue, nil
 	}
 	l.mayCharge(s, r, cards)
 	if !s.answer.OK() {
-		return commitOutcome{kind: refused, queue: q}
+		return refused, nil
 	}
 	if j == nil {
 		j = &l.newJob(r.job, q).Job
@@ -264,7 +255,7 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string
 	t.Charge(&r.use, s.picks, undo)
 	l.tasks[r.id] = t
 	l.put(t, node, false)
-	return commitOutcome{kind: charged, queue: q, task: t}
+	return charged, t
 }
 
 // cardSet makes a set of cards, nil for none given. Unknown names are not in it.

@@ -34,8 +34,8 @@ func newOutputs(m *vectormap.ResourceVectorMap, t *transform.Transformation) *ou
 		transformation: t,
 		demands:        t.Config().QuotaCheckStrategy == transform.BlockUndeclared,
 	}
-	for dim, name := range m.All() {
-		if output, is := outputOf(m, dim, name); is {
+	for dim := range m.Len() {
+		if output := outputOf(m, dim); output != "" {
 			// A node has no cards of it, so what is confined to a node's cards must not lose
 			// it: it is anywhere.
 			alts := &book.Alternatives{Cards: []int32{int32(dim)}, Tag: string(output), Anywhere: true}

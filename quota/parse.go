@@ -127,7 +127,7 @@ const (
 // wrong with the others. Blank text and null have no entries. Whoever writes more cards than
 // can be counted means that there is no limit: such an entry is Unlimited, with a note.
 func parseQuota(text string, failToZero bool) ([]Item, []entryError) {
-	return parseCounts(text, failToZero, true, quotaName)
+	return parseCounts(text, failToZero, true)
 }
 
 // quotaName reads the name of an entry of a quota.
@@ -151,14 +151,14 @@ func parseCards(cards map[string]int64) ([]Item, []entryError) {
 				return
 			}
 		}
-	}, true, quotaName)
+	}, true)
 }
 
 // parseRequest reads the request annotation of a job, a JSON object of card or
 // alternatives to count, as parseQuota does. An error that is no note makes the whole
 // request invalid.
 func parseRequest(text string, failToZero bool) ([]Item, []entryError) {
-	return parseCounts(text, failToZero, false, parseAlternatives)
+	return parseCounts(text, failToZero, false)
 }
 
 // parseAlternatives reads a list of cards separated by |, left preferred, and trims the
@@ -191,12 +191,11 @@ func parseAlternatives(text string) (names []string, notes []entryError) {
 	return names, notes
 }
 
-// parseCounts reads an object of name to count, of a quota or of a request. clean makes
-// cards of a name.
+// parseCounts reads an object of name to count, of a quota or of a request.
 //
 // A strict reader keeps the good entries: of {"A":2, "B":2.5, "C":"3"} it takes two cards
 // A, and says of B and C why not. So one typing error in a quota takes no other card away.
-func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]string, []entryError)) ([]Item, []entryError) {
+func parseCounts(text string, failToZero, isQuota bool) ([]Item, []entryError) {
 	trimmed := strings.TrimSpace(text)
 	// Nothing is said, which is no fault: the default of what is missing holds.
 	if trimmed == "" || trimmed == "null" {
@@ -212,7 +211,7 @@ func parseCounts(text string, failToZero, isQuota bool, clean func(string) ([]st
 	case failToZero:
 		return decodeCounts(trimmed, isQuota)
 	}
-	return readCounts(members(trimmed), isQuota, clean)
+	return readCounts(members(trimmed), isQuota)
 }
 
 // jsonFault says why a text, which begins after so many bytes, is no JSON, and where; empty
@@ -302,7 +301,11 @@ func isNumber(value json.RawMessage) bool {
 // readCounts reads the entries of an object, of which only those count whose names are
 // there once: of two amounts the first, the last or the sum could each open more than was
 // meant.
-func readCounts(members iter.Seq2[string, json.RawMessage], isQuota bool, clean func(string) ([]string, []entryError)) (entries []Item, faults []entryError) {
+func readCounts(members iter.Seq2[string, json.RawMessage], isQuota bool) (entries []Item, faults []entryError) {
+	clean := parseAlternatives
+	if isQuota {
+		clean = quotaName
+	}
 	times, first := map[string]int{}, map[string]string{}
 	for name, value := range members {
 		cards, wrong := clean(name)

@@ -26,13 +26,11 @@ import (
 // its job. Other faults are Failed, alone.
 func (l *Ledger) Reconcile(view View) (Report, error) {
 	l.made()
-	r := reconciler{l: l}
+	r := reconciler{l: l, partial: view.Partial, byID: map[string]*sightJob{}, tasks: map[string]*sightTask{}, gone: map[string]bool{}}
 	// The view is resolved before the lock: that parses pods.
-	s, err := l.look(&view, &r.rep)
-	if err != nil {
+	if err := r.look(&view); err != nil {
 		return Report{}, err
 	}
-	r.sight = s
 	l.lock()
 	r.ids = r.concerned()
 	r.assign()
@@ -43,18 +41,6 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	r.rep.Seq = l.unlock(r.rep.Changed)
 	r.rep.sort()
 	return r.rep, nil
-}
-
-// reconciler is the work of one Reconcile.
-//
-// What goes comes before what comes, and charges before holds. A view is no request: nobody
-// asks whether something fits, and what doesn't is marked.
-type reconciler struct {
-	*sight
-	l       *Ledger
-	ids     []string           // of the jobs that may change, sorted
-	touched map[string][]*task // by job, of a partial view: those that it says something of
-	rep     Report
 }
 
 // concerned returns the ids of the jobs that the view may change: all, unless it is
@@ -104,7 +90,8 @@ func (r *reconciler) tasksOf(j *job) iter.Seq[*task] {
 	return j.tasks()
 }
 
-// run changes the ledger.
+// run changes the ledger. What goes comes before what comes, and charges before holds. A view
+// is no request: nobody asks whether something fits, and what doesn't is marked.
 func (r *reconciler) run() {
 	l := r.l
 	// First, so that what has ended takes no room from what is charged and held then.

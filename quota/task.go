@@ -31,27 +31,20 @@ const (
 	TaskFailed    TaskPhase = "Failed"
 )
 
-// ended reports whether a task of this phase uses nothing any more.
+// ended reports whether a task of this phase uses nothing any more. Pods have these names, too.
 func (s TaskPhase) ended() bool { return s == TaskSucceeded || s == TaskFailed }
 
 // phase returns where the task stands, by its pod if nothing else says so.
 func (t *Task) phase() TaskPhase {
-	if t.Phase != "" {
+	switch {
+	case t.Phase != "":
 		return t.Phase
-	}
-	if t.Pod == nil {
-		return TaskPending
-	}
-	switch of := t.Pod.Status.Phase; {
-	case of == corev1.PodSucceeded:
-		return TaskSucceeded
-	case of == corev1.PodFailed:
-		return TaskFailed
-	// After the phases: a pod that has ended uses nothing, whether it is being deleted or
-	// not.
-	case t.Pod.DeletionTimestamp != nil:
+	// A pod that has ended uses nothing, whether it is being deleted or not.
+	case t.ended():
+		return TaskPhase(t.Pod.Status.Phase)
+	case t.Pod != nil && t.Pod.DeletionTimestamp != nil:
 		return TaskReleasing
-	case t.node() == "":
+	case t.Pod == nil, t.node() == "":
 		return TaskPending
 	}
 	return TaskAllocated
@@ -61,8 +54,7 @@ func (t *Task) phase() TaskPhase {
 // pod's.
 func (t *Task) ended() bool {
 	// Either may know it first. A task that has ended never counts again.
-	return t.Phase.ended() ||
-		t.Pod != nil && (t.Pod.Status.Phase == corev1.PodSucceeded || t.Pod.Status.Phase == corev1.PodFailed)
+	return t.Phase.ended() || t.Pod != nil && TaskPhase(t.Pod.Status.Phase).ended()
 }
 
 // gated reports whether the task waits outside of scheduling. Its pod is there, and yet

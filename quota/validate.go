@@ -234,7 +234,7 @@ func (v *validator) cluster(catalog *device.Catalog) {
 	for _, name := range sorted(v.of) {
 		q := v.of[name]
 		for dim := range v.m.Len() {
-			card, isCard := cardOf(v.m, dim, v.m.Name(dim))
+			card, isCard := cardOf(v.m, dim)
 			if _, found := cards[card]; isCard && !found && q.mentions(dim) {
 				v.warn(q, "capability", dim, amountAt(q.Capability, dim), "no node has that card", -1, "card-without-node")
 			}
@@ -249,7 +249,7 @@ func (v *validator) cluster(catalog *device.Catalog) {
 		}
 	}
 	for dim := range v.m.Len() {
-		if card, isCard := cardOf(v.m, dim, v.m.Name(dim)); isCard {
+		if card, isCard := cardOf(v.m, dim); isCard {
 			sum := v.claims("", dim)
 			if sum > cards[card] && sum != Unlimited && cards[card] > 0 {
 				v.warnings = append(v.warnings, field.Invalid(field.NewPath("queues"), unitCards.text(Amount(sum)),

@@ -64,20 +64,24 @@ func (r *Report) sort() {
 	}
 }
 
-// sight is a view, resolved. A view may be old, partial or wrong in places. What of it can
-// be used is sorted out here, before the lock, so that a change of many pods holds up no
-// decision longer than it must.
-type sight struct {
-	partial bool
+// reconciler is the work of one Reconcile. A view may be old, partial or wrong in places. What
+// of it can be used is sorted out here, before the lock, so that a change of many pods holds
+// up no decision longer than it must.
+type reconciler struct {
+	l       *Ledger
+	rep     Report
+	partial bool // the view is
 	byID    map[string]*sightJob
 	jobs    []*sightJob // by id
 	tasks   map[string]*sightTask
-	gone    map[string]bool // the ids in Deleted
+	gone    map[string]bool    // the ids in Deleted
+	ids     []string           // of the jobs that may change, sorted
+	touched map[string][]*task // by job, of a partial view: those that it says something of
 }
 
 // listed returns a job that is in the view itself, nil for others.
-func (s *sight) listed(job string) *sightJob {
-	if v := s.byID[job]; v != nil && v.listed {
+func (r *reconciler) listed(job string) *sightJob {
+	if v := r.byID[job]; v != nil && v.listed {
 		return v
 	}
 	return nil
@@ -85,17 +89,17 @@ func (s *sight) listed(job string) *sightJob {
 
 // taskIDs calls do with the ids of all tasks that the view says something of; twice with
 // those that it has and that are gone.
-func (s *sight) taskIDs(do func(id string)) {
-	for id := range s.tasks {
+func (r *reconciler) taskIDs(do func(id string)) {
+	for id := range r.tasks {
 		do(id)
 	}
-	for id := range s.gone {
+	for id := range r.gone {
 		do(id)
 	}
 }
 
 // leaves reports whether what the view doesn't have of a job stays as it is.
-func (s *sight) leaves(job string) bool { return s.partial && s.listed(job) == nil }
+func (r *reconciler) leaves(job string) bool { return r.partial && r.listed(job) == nil }
 
 // sightJob is a job that the view has, or of which it has tasks. Its Tasks name their job and
 // queue, and come by id.
@@ -149,25 +153,19 @@ func (l *Ledger) class(t *Task) class {
 
 // look resolves a view. It changes nothing, and all that can be wrong with a view
 // comes out here. It holds no lock: the catalog is asked, and pods take their time.
-func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
-	s := &sight{
-		partial: view.Partial,
-		byID:    make(map[string]*sightJob, len(view.Jobs)),
-		tasks:   map[string]*sightTask{},
-		gone:    map[string]bool{},
-	}
+func (r *reconciler) look(view *View) error {
 	// An informer may have an event of a pod's end and an older list that has the pod: the
 	// end counts.
 	for _, id := range view.Deleted {
-		s.gone[id] = true
+		r.gone[id] = true
 	}
-	jobs := s.byID
+	jobs := r.byID
 	for _, job := range view.Jobs {
 		if err := checkJobIDs(&job); err != nil {
-			return nil, err
+			return err
 		}
 		if jobs[job.ID] != nil {
-			return nil, conflict("job", job.ID, "it is in the view twice")
+			return conflict("job", job.ID, "it is in the view twice")
 		}
 		// The caller's list stays as it is.
 		job.Phase, job.Tasks = cmp.Or(job.Phase, PhasePending), slices.Clone(job.Tasks)
@@ -176,7 +174,7 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 			t := &job.Tasks[i]
 			t.Job, t.Queue = cmp.Or(t.Job, job.ID), cmp.Or(t.Queue, job.Queue)
 			if t.Job != job.ID {
-				return nil, conflict("task", t.ID, fmt.Sprintf("it is with job %q and of job %q", brief(job.ID), brief(t.Job)))
+				return conflict("task", t.ID, fmt.Sprintf("it is with job %q and of job %q", brief(job.ID), brief(t.Job)))
 			}
 		}
 		jobs[job.ID] = &sightJob{Job: job, listed: true, moves: true}
@@ -193,46 +191,46 @@ func (l *Ledger) look(view *View, rep *Report) (*sight, error) {
 	}
 	for _, id := range sorted(jobs) {
 		j := jobs[id]
-		s.jobs = append(s.jobs, j)
+		r.jobs = append(r.jobs, j)
 		// Tasks are charged in this order, and the first may bind the job to a card: the
 		// order of an informer's list must not decide that.
 		slices.SortFunc(j.Tasks, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
 		for i := range j.Tasks {
-			if err := l.lookAtTask(s, j, &j.Tasks[i], rep); err != nil {
-				return nil, err
+			if err := r.lookAtTask(j, &j.Tasks[i]); err != nil {
+				return err
 			}
 		}
 	}
 	// In the order of the view: of several errors the first is returned.
 	for i := range view.Jobs {
-		if err := l.lookAtMin(jobs[view.Jobs[i].ID], rep); err != nil {
-			return nil, err
+		if err := r.lookAtMin(jobs[view.Jobs[i].ID]); err != nil {
+			return err
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // An error is one of the whole view, such as a task that is there twice. What is wrong with
 // one pod goes into the report.
-func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) error {
+func (r *reconciler) lookAtTask(j *sightJob, task *Task) error {
 	if err := checkTaskIDs(task); err != nil {
 		return err
 	}
 	switch {
-	case s.tasks[task.ID] != nil:
+	case r.tasks[task.ID] != nil:
 		return conflict("task", task.ID, "it is in the view twice")
 	case task.Queue != j.Queue:
 		return conflict("task", task.ID, fmt.Sprintf("it is in queue %q, its job in %q", brief(task.Queue), brief(j.Queue)))
 	}
-	class := l.class(task)
-	t, notes, err := l.sightOf(task, class)
+	class := r.l.class(task)
+	t, notes, err := r.l.sightOf(task, class)
 	if errors.Is(err, ErrBadAmount) { // one that a caller lists, as of a claim: it stops no other task
 		// The pod may be running all the same: what it uses is charged, without what the
 		// caller lists.
 		without := *task
 		without.Cards = []Item{}
 		var again error
-		if t, notes, again = l.sightOf(&without, class); again == nil {
+		if t, notes, again = r.l.sightOf(&without, class); again == nil {
 			// It is reported as Failed, with what was wrong.
 			t.req.invalid, err = err.Error(), nil
 		}
@@ -244,16 +242,16 @@ func (l *Ledger) lookAtTask(s *sight, j *sightJob, task *Task, rep *Report) erro
 	j.ended = j.ended || class != classAllocated && task.ended()
 	// A task that runs says where its job is. One that waits says only where it would like to
 	// be.
-	j.moves = j.moves || class == classAllocated && !s.gone[task.ID]
+	j.moves = j.moves || class == classAllocated && !r.gone[task.ID]
 	for _, n := range notes {
 		if n.Code == codeCardMismatch {
-			rep.Mismatched = append(rep.Mismatched, Ref{Job: task.Job, Task: task.ID, Detail: n.Name})
+			r.rep.Mismatched = append(r.rep.Mismatched, Ref{Job: task.Job, Task: task.ID, Detail: n.Name})
 		}
 	}
 	if t.req.invalid != "" {
-		rep.fail(task.Job, task.ID, ReasonGetTaskRequestResourceFailed, t.req.invalid)
+		r.rep.fail(task.Job, task.ID, ReasonGetTaskRequestResourceFailed, t.req.invalid)
 	}
-	s.tasks[task.ID] = t
+	r.tasks[task.ID] = t
 	j.tasks = append(j.tasks, t)
 	return nil
 }
@@ -280,25 +278,25 @@ func (l *Ledger) sightOf(task *Task, class class) (t *sightTask, notes []entryEr
 // lookAtMin resolves the min of a job. Where tasks of it have ended, it is no more
 // cpu and memory than those that are left ask for: what has ended isn't reserved
 // again.
-func (l *Ledger) lookAtMin(j *sightJob, rep *Report) error {
-	r, _, err := l.resolveJob(j.Job)
+func (r *reconciler) lookAtMin(j *sightJob) error {
+	req, _, err := r.l.resolveJob(j.Job)
 	switch {
 	case err != nil && !errors.Is(err, ErrBadAmount):
 		return err
 	case j.MinUnknown: // whatever it says stays unused
 		return nil
 	case err != nil:
-		rep.fail(j.ID, "", ReasonGetTaskRequestResourceFailed, err.Error())
+		r.rep.fail(j.ID, "", ReasonGetTaskRequestResourceFailed, err.Error())
 		return nil
-	case r.invalid != "":
-		rep.fail(j.ID, "", ReasonGetTaskRequestResourceFailed, r.invalid)
+	case req.invalid != "":
+		r.rep.fail(j.ID, "", ReasonGetTaskRequestResourceFailed, req.invalid)
 		return nil
 	}
 	// The PodGroup asks for all tasks as long as it is there.
 	if j.ended {
-		r.bound(j.tasks)
+		req.bound(j.tasks)
 	}
-	j.min = r
+	j.min = req
 	return nil
 }
 
