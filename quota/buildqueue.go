@@ -70,14 +70,16 @@ func (c *Config) build(m *vectormap.ResourceVectorMap, queues []Queue) (wide *ve
 		panic("quota: a card has no dimension") // their names are good
 	}
 	built, notes = make([]builtQueue, len(queues)), make([][]entryError, len(queues))
-	var amounts faults
 	for i := range queues {
-		b := queueBuilder{m: wide, of: &queues[i], path: pathOf(i), config: c, texts: texts[i], faults: &amounts}
-		built[i] = b.build()
-		notes[i] = b.notes
+		q := &queues[i]
+		built[i] = builtQueue{Name: q.Name, Parent: q.Parent, Priority: q.Priority, State: q.State.known(), denied: map[int]string{}}
 	}
 	f.tree(built)
-	f.list, f.is = append(f.list, amounts.list...), append(f.is, amounts.is...)
+	for i := range queues {
+		b := queueBuilder{m: wide, of: &queues[i], q: &built[i], path: pathOf(i), config: c, texts: texts[i], faults: &f}
+		b.build()
+		notes[i] = b.notes
+	}
 	return wide, built, notes, f
 }
 
@@ -140,7 +142,7 @@ func (c *Config) read(q *Queue) map[string]quotaText {
 type queueBuilder struct {
 	m      *vectormap.ResourceVectorMap
 	of     *Queue
-	q      builtQueue
+	q      *builtQueue
 	path   *field.Path
 	config *Config
 	texts  map[string]quotaText
@@ -155,20 +157,21 @@ const listCapability = "capability"
 
 // build makes the queue. What is wrong with an annotation, which a tenant writes, becomes a
 // note; what is wrong with a list of the caller, an error.
-func (b *queueBuilder) build() builtQueue {
+func (b *queueBuilder) build() {
 	b.noted, b.said = map[entryError]bool{}, map[string]bool{}
-	b.q = builtQueue{Name: b.of.Name, Parent: b.of.Parent, Priority: b.of.Priority, State: b.of.State.known(), denied: map[int]string{}}
 	b.checkCards()
-	q := &b.q
-	main := b.config.quotaKey()
+	q, main := b.q, b.config.quotaKey()
 	var faults []entryError
 	q.Capability, faults = b.vector(listCapability, b.of.Capability, main)
 	q.deny(b.m, faults)
 	q.Guarantee, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.GuaranteeKey, main))
 	q.Deserved, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.DeservedKey, main))
+	// Whoever writes the annotation of Volcano under another key believes that it limits.
+	if _, read := b.texts[QuotaAnnotation]; !read && b.of.Annotations[QuotaAnnotation] != "" {
+		b.notes = append(b.notes, entryError{Code: codeIgnoredAnnotation, Field: QuotaAnnotation, Value: main})
+	}
 	// Of the capability alone: Validate warns of what looks like a limit and is none.
 	q.ignored = ignored(b.m, b.of.Capability)
-	return b.q
 }
 
 // checkCards makes faults of what is wrong with Cards: these a caller lists, unlike an

@@ -129,6 +129,24 @@ func TestValidateCodes(t *testing.T) {
 	}
 }
 
+// TestValidateIgnoredAnnotation: the annotation of Volcano is one warning where another key
+// takes its place, and none where it is read.
+func TestValidateIgnoredAnnotation(t *testing.T) {
+	queue := Queue{Name: "q", Annotations: map[string]string{QuotaAnnotation: `{"A": 1}`}}
+	for _, c := range []struct {
+		cfg  Config
+		want string
+	}{
+		{Config{}, "[]"},
+		{Config{QuotaKey: "x/cards", DeservedKey: QuotaAnnotation}, "[]"},
+		{Config{QuotaKey: "x/cards"}, `[queues[0].annotations[volcano.sh/card.quota]: Invalid value: queue "q": the annotation counts for nothing: quotas are read from x/cards]`},
+	} {
+		if errs, warnings := c.cfg.Validate([]Queue{queue}, nil); len(errs) > 0 || fmt.Sprint(warnings) != c.want {
+			t.Errorf("%v: %v, %v", c.cfg, errs, warnings)
+		}
+	}
+}
+
 // TestUnnamedMinResources: cards that nobody names are noted while nothing counts them.
 func TestUnnamedMinResources(t *testing.T) {
 	w := fleet(t, Config{}, "q", "A100:8 H100:8 cpu:100")

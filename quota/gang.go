@@ -18,15 +18,8 @@ func (l *Ledger) CommitAll(tasks []*TaskRequest) (Answer, error) {
 	l.lock()
 	g := gang{l: l, tasks: tasks}
 	a, err := g.commit()
-	switch {
-	case err != nil || a.Repeat:
-	case a.OK:
-		for _, t := range g.made {
-			l.taskEvent(EventCommitted, t)
-		}
-	default:
-		t := tasks[g.failed]
-		l.refused(t.queue, t.job, t.id, &a)
+	for _, t := range g.made {
+		l.taskEvent(EventCommitted, t)
 	}
 	l.unlock(a.changed())
 	return a, err
@@ -42,8 +35,6 @@ type gang struct {
 	tasks   []*TaskRequest
 	journal book.Journal
 	made    []*task // that were charged, not repeats
-	failed  int
-	refusal book.Answer // of the task that failed
 }
 
 // undo takes back everything.
@@ -60,6 +51,7 @@ func (g *gang) undo() {
 			delete(g.l.jobs, t.job)
 		}
 	}
+	g.made = nil
 }
 
 // commit charges the groups in their order, or takes back what it has charged.
@@ -72,9 +64,11 @@ func (g *gang) commit() (Answer, error) {
 		}
 		seen[t.id] = true
 	}
+	s := g.l.scratch()
+	defer g.l.spare.Put(s)
 	for _, group := range g.groups() {
-		ok, err := g.commitGroup(group)
-		if ok {
+		failed, err := g.commitGroup(s, group)
+		if failed == nil {
 			continue
 		}
 		// An error takes everything back, too.
@@ -82,7 +76,7 @@ func (g *gang) commit() (Answer, error) {
 		if err != nil {
 			return Answer{Seq: g.l.seq}, err
 		}
-		return g.explain(len(group) > 1), nil
+		return g.refuse(&s.answer, failed, len(group) > 1), nil
 	}
 	var all Answer
 	g.l.begin(&all)
@@ -143,12 +137,11 @@ func (l *Ledger) anyMix(t *TaskRequest) bool {
 	return l.cfg.AnyMix
 }
 
-// commitGroup commits tasks one after the other. Of several, each key with
-// alternatives is restricted to the first card that takes them all.
-func (g *gang) commitGroup(group []int) (ok bool, err error) {
+// commitGroup commits tasks one after the other, and returns the one that failed, if any, with
+// the decision on it in s. Of several, each key with alternatives is restricted to the first
+// card that takes them all.
+func (g *gang) commitGroup(s *scratch, group []int) (failed *TaskRequest, err error) {
 	l := g.l
-	s := l.scratch()
-	defer l.spare.Put(s)
 	var cards *book.Set
 	// One task alone chooses freely.
 	if len(group) > 1 {
@@ -165,38 +158,30 @@ func (g *gang) commitGroup(group []int) (ok bool, err error) {
 			g.made = append(g.made, made)
 		case repeated:
 		case refused:
-			g.failed = i
-			g.refuse(t, only)
-			return false, nil
+			// Where it was restricted to one card, the refusal is that of all its alternatives,
+			// if these have no room either.
+			s.answer.Reconsider(l.queueOf(&t.queueAt, t.queue), l.jobOf(t), &t.use, t.bound)
+			return t, nil
 		default:
-			return false, l.errorOf(t, is, made)
+			return t, l.errorOf(t, is, made)
 		}
 	}
-	return true, nil
+	return nil, nil
 }
 
-// refuse keeps the refusal of the task that failed. Where it was restricted to one card,
-// that is the one of all its alternatives, if these have no room either.
-func (g *gang) refuse(t *TaskRequest, cards *book.Set) {
-	q, j := g.l.queueOf(&t.queueAt, t.queue), g.l.jobOf(t)
-	book.MayCharge(&g.refusal, q, j, &t.use, new(book.Set).Both(cards, t.bound), nil)
-	g.refusal.Reconsider(q, j, &t.use, t.bound)
-}
-
-// explain says why the task that failed did, when nothing of the gang is charged any
-// more.
-func (g *gang) explain(grouped bool) (a Answer) {
-	t := g.tasks[g.failed]
+// refuse says why the task that failed did, when nothing of the gang is charged any more.
+func (g *gang) refuse(is *book.Answer, t *TaskRequest, grouped bool) (a Answer) {
 	q := g.l.queueOf(&t.queueAt, t.queue)
 	// Alone the task may have had room on another card. Then it is the gang that doesn't
 	// fit.
 	if grouped {
 		var alone book.Answer
 		book.MayCharge(&alone, q, g.l.jobOf(t), &t.use, t.bound, nil)
-		g.refusal.NotTogether(alone.Options)
+		is.NotTogether(alone.Options)
 	}
-	g.l.fillTask(&a, &g.refusal, t, q)
+	g.l.fillTask(&a, is, t, q)
 	a.Task = t.id
+	g.l.refused(t.queue, t.job, t.id, &a)
 	return a
 }
 

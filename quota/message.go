@@ -127,8 +127,7 @@ func (r *Refusal) lacks() string {
 			return text + detail
 		case r.Best != "":
 			return text + level + " has no quota of " + oneLine(brief(r.Best)) + ", and the others have no more room" + also(detail)
-		}
-		if r.Reason != ReasonInsufficientScalarQuota { // a quota of cards alone is common, and seldom meant to admit no pods
+		case r.Reason != ReasonInsufficientScalarQuota: // a quota of cards alone is common, and seldom meant to admit no pods
 			return text + level + " has no quota of it: write it into the capability, or see Config.MissingUnlimited"
 		}
 		return text + level + " has no quota of it"

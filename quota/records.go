@@ -164,16 +164,14 @@ func amountAt(v []float64, dim int) int64 {
 // unit, then outputs by name. Items with one card come before those that have a choice,
 // which can leave it to them.
 func compareItems(a, b book.MinItem) int {
-	noFirst := func(a, b bool) int {
+	place := func(alts *book.Alternatives) int {
 		switch {
-		case a == b:
-			return 0
-		case b:
-			return -1
+		case isOutput(alts):
+			return 2
+		case alts.Multi():
+			return 1
 		}
-		return 1
+		return 0
 	}
-	return cmp.Or(
-		noFirst(isOutput(a.Alts), isOutput(b.Alts)), noFirst(a.Alts.Multi(), b.Alts.Multi()),
-		cmp.Compare(keyOf(a.Alts), keyOf(b.Alts)), cmp.Compare(a.Unit, b.Unit))
+	return cmp.Or(cmp.Compare(place(a.Alts), place(b.Alts)), cmp.Compare(keyOf(a.Alts), keyOf(b.Alts)), cmp.Compare(a.Unit, b.Unit))
 }

@@ -58,17 +58,7 @@ func (l *Ledger) Queue(name string) (QueueStatus, bool) {
 	if q == nil {
 		return QueueStatus{}, false
 	}
-	// Only what waits below it: a host may ask for one queue after the other.
-	var waiting []int64
-	if len(l.waiting) > 0 {
-		below := q.Below()
-		waiting = make([]int64, len(q.Cells))
-		l.eachWaiting(func(at *book.Queue, dim int32, amount int64) {
-			if below[at] {
-				waiting[dim] = book.AddSaturated(waiting[dim], amount)
-			}
-		})
-	}
+	waiting := l.waitingAmounts(&q.Queue)[&q.Queue]
 	s := l.status(q, waiting)
 	s.Cards = l.appendCards(nil, q, waiting, true)
 	return s, true
@@ -89,7 +79,7 @@ func (l *Ledger) samples() []QueueStatus {
 	if l.refusals != nil {
 		samples = append(samples, QueueStatus{Rejections: maps.Clone(l.refusals)})
 	}
-	waiting := l.waitingAmounts()
+	waiting := l.waitingAmounts(nil)
 	var cards []Usage
 	for q := range l.byName() {
 		s := l.status(q, waiting[&q.Queue])
@@ -149,10 +139,23 @@ func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []
 	return to
 }
 
-// eachWaiting calls do for every amount that a task asks for which is pending by the views.
-// They are few, and are in no sum: they are counted when somebody asks. Of alternatives the
-// first counts that the task's job holds for it, or else the first.
-func (l *Ledger) eachWaiting(do func(q *book.Queue, dim int32, amount int64)) {
+// waitingAmounts returns what waits in a queue and below it, by dimension, or in every queue,
+// with nil; nothing for queues without. Pending tasks are few, and are in no sum: they are
+// counted when somebody asks. Of alternatives the first counts that the task's job holds for
+// it, or else the first.
+func (l *Ledger) waitingAmounts(of *book.Queue) map[*book.Queue][]int64 {
+	waiting := map[*book.Queue][]int64{}
+	add := func(q *book.Queue, dim int32, amount int64) {
+		for ; q != nil; q = q.Parent {
+			if of != nil && q != of {
+				continue
+			}
+			if waiting[q] == nil {
+				waiting[q] = make([]int64, len(q.Cells))
+			}
+			waiting[q][dim] = book.AddSaturated(waiting[q][dim], amount)
+		}
+	}
 	for _, w := range l.waiting {
 		// A view may have tasks of queues that the ledger hasn't got yet.
 		q := l.queues[w.queue]
@@ -160,37 +163,13 @@ func (l *Ledger) eachWaiting(do func(q *book.Queue, dim int32, amount int64)) {
 			continue
 		}
 		for dim, amount := range w.use.Plain {
-			do(&q.Queue, int32(dim), amount)
+			add(&q.Queue, int32(dim), amount)
 		}
 		// A task that lists several cards asks for one of them: the one that its job was
 		// promised, if any.
 		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
-			do(&q.Queue, card, w.use.Items[item].Amount)
+			add(&q.Queue, card, w.use.Items[item].Amount)
 		})
-	}
-}
-
-// waitingAmounts returns what waits in every queue, by dimension; nothing for queues without.
-func (l *Ledger) waitingAmounts() map[*book.Queue][]int64 {
-	waiting := map[*book.Queue][]int64{}
-	add := func(q *book.Queue, dim int32, amount int64) {
-		sums := waiting[q]
-		if sums == nil {
-			sums = make([]int64, len(q.Cells))
-			waiting[q] = sums
-		}
-		sums[dim] = book.AddSaturated(sums[dim], amount)
-	}
-	if l.eachWaiting(add); len(waiting) == 0 {
-		return nil
-	}
-	// From the bottom up: a queue passes on what it got from those below it.
-	for _, q := range slices.Backward(l.book.TopDown()) {
-		if sums := waiting[q]; sums != nil && q.Parent != nil {
-			for dim, amount := range sums {
-				add(q.Parent, int32(dim), amount)
-			}
-		}
 	}
 	return waiting
 }
