@@ -50,17 +50,9 @@ type facts struct {
 	bare  bool   // the node has no cards at all
 	total Amount // of which guarantees leave the limit, where that is less than the capability
 	above string // whose the total is; empty: the cluster's
-	limit limitFact
+	left  bool   // the limit is what they leave
+	some  bool   // the limits of some of several alternatives are
 }
-
-// limitFact says what a limit is.
-type limitFact uint8
-
-const (
-	limitCapability limitFact = iota
-	limitTotal                // what guarantees leave of a total
-	limitTotals               // of some of several alternatives limitTotal
-)
 
 // Headroom is how much would be admitted of cpu, memory, an output or, as one alternative
 // of an item, a card, in the units of [Usage], or [Unlimited].

@@ -180,19 +180,14 @@ func (b *queueBuilder) checkCards() {
 	at := b.path.Child(cardsField)
 	for _, name := range sorted(b.of.Cards) {
 		path := at.Key(brief(name))
-		if badName(name) != nil {
+		_, wrong := quotaName(name)
+		switch {
+		case badName(name) != nil:
 			b.faults.add(b.q.invalid(path, brief(name), "want the name of a card"), ErrBadName)
-			continue
-		}
-		_, faults := parseCards(map[string]int64{name: b.of.Cards[name]})
-		for _, fault := range faults {
-			switch {
-			case fault.isNote():
-			case fault.Code == codeNegative:
-				b.faults.add(b.q.invalid(path, b.of.Cards[name], wantCount), ErrBadAmount)
-			default:
-				b.faults.add(b.q.invalid(path, brief(name), "%s", fault.detail()), ErrBadName)
-			}
+		case wrong != nil:
+			b.faults.add(b.q.invalid(path, brief(name), "%s", wrong[0].detail()), ErrBadName)
+		case b.of.Cards[name] < 0:
+			b.faults.add(b.q.invalid(path, b.of.Cards[name], wantCount), ErrBadAmount)
 		}
 	}
 	// Above each name was looked at alone, where no two can be the same card.

@@ -43,12 +43,8 @@ func (r *Refusal) noteNode(node string, on *book.Set) {
 }
 
 // chargedCards returns the cards that a task is charged on.
-func (l *Ledger) chargedCards(t *task) []string {
-	if len(t.Charges) == 0 {
-		return nil
-	}
+func (l *Ledger) chargedCards(t *task) (names []string) {
 	// By item, as the request lists them, without outputs, which are on no card.
-	names := make([]string, 0, len(t.Charges))
 	for _, c := range t.onCards() {
 		names = append(names, l.cards[c.Card])
 	}
@@ -66,16 +62,19 @@ func (l *Ledger) fillJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queu
 	l.fill(a, is, q, r.queue, r.invalid, func(item int) *book.Alternatives { return r.min.Items[item].Alts })
 }
 
-// room makes a Headroom of an option.
+// room makes a Headroom of an option. Sums over alternatives have no dimension, and so no quota
+// that could be missing.
 func (l *Ledger) room(o *book.Option) Headroom {
-	r := Headroom{Resource: l.cards[o.Dim], Room: Amount(o.Room), Level: queueName(o.Level), Limit: Amount(o.Limit)}
-	if r.Resource != "" {
-		r.Item = o.Item
-	} else {
-		r.Resource = l.resource(int(o.Dim))
+	r := Headroom{Item: o.Item, Room: Amount(o.Room), Level: queueName(o.Level), Limit: Amount(o.Limit)}
+	if o.Dim < 0 {
+		r.Why = reasons[o.Why].reason
+		return r
+	}
+	if r.Resource = l.cards[o.Dim]; r.Resource == "" {
+		r.Item, r.Resource = 0, l.resource(int(o.Dim))
 	}
 	if o.Why != book.Yes {
-		r.Why = l.why(o.Why, o.Level, o.Dim, o.Limit)
+		r.Why = l.why(o)
 	}
 	return r
 }
@@ -85,17 +84,17 @@ func (l *Ledger) room(o *book.Option) Headroom {
 // book a quota that is missing, or can't be read, is a limit of 0, as one that was written.
 // For whoever reads the refusal the difference is what to do: write a quota, correct one,
 // or ask for less.
-func (l *Ledger) why(is book.Reason, level *book.Queue, dim int32, limit int64) Reason {
-	why := reasons[is].reason
-	if is == book.FirmElsewhere || is == book.NotAllowed || is == book.NotTogether || is == book.TooLarge || limit != 0 {
+func (l *Ledger) why(o *book.Option) Reason {
+	why := reasons[o.Why].reason
+	if o.Why == book.FirmElsewhere || o.Why == book.NotAllowed || o.Why == book.NotTogether || o.Why == book.TooLarge || o.Limit != 0 {
 		return why
 	}
 	// The limit is 0, and so is the capability, but where guarantees are enforced.
-	spec := &recordOf(level).spec
-	if l.cfg.EnforceGuarantee && amountAt(spec.Capability, int(dim)) > 0 {
+	spec := &recordOf(o.Level).spec
+	if l.cfg.EnforceGuarantee && amountAt(spec.Capability, int(o.Dim)) > 0 {
 		return why
 	}
-	switch text, denied := spec.denied[int(dim)]; {
+	switch text, denied := spec.denied[int(o.Dim)]; {
 	case !denied:
 		return ReasonNoQuota
 	case text != "":
@@ -141,15 +140,10 @@ func (l *Ledger) fill(a *Answer, is *book.Answer, q *book.Queue, queue, invalid 
 		f.Detail = recordOf(q).spec.fault()
 	case book.LacksCPU, book.LacksMemory:
 		l.fillLack(f, &is.Lack)
-		f.Resource = l.resource(int(is.Lack.Dim))
 	case book.LacksCards:
 		l.fillLack(f, &is.Lack)
 		alts := alts(is.Lack.Item)
 		f.Resource, f.output = keyOf(alts), isOutput(alts)
-		if f.output {
-			return
-		}
-		f.Item = is.Lack.Item
 		if alts.Multi() {
 			// Of several alternatives the numbers are of one or sums: the reader has to know
 			// which.
@@ -158,16 +152,10 @@ func (l *Ledger) fill(a *Answer, is *book.Answer, q *book.Queue, queue, invalid 
 	}
 }
 
-// fillLack fills in numbers. Sums over alternatives have no dimension, and so no quota that
-// could be missing.
+// fillLack fills in numbers.
 func (l *Ledger) fillLack(f *Refusal, lack *book.Lack) {
-	f.Level, f.Requested, f.Room, f.Limit = queueName(lack.Level), Amount(lack.Requested), Amount(lack.Room), Amount(lack.Limit)
-	if lack.Dim < 0 {
-		f.Why = reasons[lack.Why].reason
-		return
-	}
-	f.Why = l.why(lack.Why, lack.Level, lack.Dim, lack.Limit)
-	if lack.Why != book.TooLarge {
+	f.Headroom, f.Requested = l.room(&lack.Option), Amount(lack.Requested)
+	if lack.Dim >= 0 && lack.Why != book.TooLarge {
 		l.noteTotal(&f.facts, lack.Level, lack.Dim)
 	}
 	if f.Why == ReasonUnreadableQuota {
@@ -187,7 +175,7 @@ func (l *Ledger) noteTotal(f *facts, level *book.Queue, dim int32) {
 	for level.Parent != nil && less(level.Parent) {
 		level = level.Parent
 	}
-	f.limit, f.total = limitTotal, Amount(l.total(int(dim)))
+	f.left, f.total = true, Amount(l.total(int(dim)))
 	if level.Parent != nil {
 		f.total, f.above = Amount(level.Parent.Real[dim]), queueName(level.Parent)
 	}
@@ -213,9 +201,8 @@ func (l *Ledger) fillItem(a *Answer, is *book.Answer) {
 		}
 		if sums {
 			var of facts
-			if l.noteTotal(&of, is.Options[i].Level, is.Options[i].Dim); of.limit == limitTotal {
-				f.facts.limit = limitTotals
-			}
+			l.noteTotal(&of, is.Options[i].Level, is.Options[i].Dim)
+			f.facts.some = f.facts.some || of.left
 		}
 	}
 	if !sums {

@@ -66,12 +66,7 @@ type scratch struct {
 	cards  book.Set
 }
 
-func (l *Ledger) scratch() *scratch {
-	if s, ok := l.spare.Get().(*scratch); ok {
-		return s
-	}
-	return new(scratch)
-}
+func (l *Ledger) scratch() *scratch { return l.spare.Get().(*scratch) }
 
 // made panics for the zero value. The maps are made once, so they are read without the lock.
 func (l *Ledger) made() {

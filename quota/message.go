@@ -168,9 +168,9 @@ func (r *Refusal) ofTotal(u amountUnit) string {
 		of = fmt.Sprintf("queue %q may use", brief(r.facts.above))
 	}
 	switch {
-	case r.facts.limit == limitTotals:
+	case r.facts.some:
 		return "; of some of them the limit is what guarantees leave of the cluster's"
-	case r.facts.limit != limitTotal:
+	case !r.facts.left:
 		return ""
 	case r.facts.total == r.Limit:
 		return "; the limit is what " + of + ", " + total
@@ -241,13 +241,12 @@ func (u amountUnit) plural() string { return cmp.Or(strings.TrimPrefix(u.whole, 
 // the three it is, except that an output is refused as cards are: Volcano has one reason
 // for all that is not cpu and memory.
 func (r *Refusal) unit() (u amountUnit, what string) {
-	switch r.Reason {
-	case ReasonInsufficientCPUQuota:
+	switch {
+	case r.Reason == ReasonInsufficientCPUQuota:
 		return unitCores, "cpu"
-	case ReasonInsufficientMemoryQuota:
+	case r.Reason == ReasonInsufficientMemoryQuota:
 		return unitBytes, "memory"
-	}
-	if r.output {
+	case r.output:
 		return unitOfOutput(corev1.ResourceName(r.Resource)), oneLine(brief(r.Resource))
 	}
 	return unitCards, "card " + oneLine(brief(r.Resource))

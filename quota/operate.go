@@ -117,9 +117,7 @@ func (a *Answer) changed() bool { return a.OK && !a.Repeat }
 // begin clears an answer for a decision on the present state. Slices are kept, so that a
 // question that is asked often needs no new ones.
 func (l *Ledger) begin(a *Answer) {
-	a.OK, a.Repeat, a.Seq = true, false, l.seq
-	a.Refusal, a.Task = Refusal{}, ""
-	a.Options, a.Charged = a.Options[:0], a.Charged[:0]
+	*a = Answer{OK: true, Seq: l.seq, Options: a.Options[:0], Charged: a.Charged[:0]}
 }
 
 // reserve does the work of Reserve and Resize.

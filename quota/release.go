@@ -18,38 +18,34 @@ func (l *Ledger) Release(tasks ...string) (seq uint64, known bool) {
 
 // giveBack is Rollback or Release. A rollback is as if the commit had never been; what has
 // ended has been, and its part of the min is needed no more.
-func (l *Ledger) giveBack(kind EventKind, ids []string) (seq uint64, known bool) {
+func (l *Ledger) giveBack(kind EventKind, ids []string) (uint64, bool) {
 	l.lock()
 	var again []*task
-	known = true
-	// Unknown ids are no error: a host that starts again may give back twice.
-	changed := false
+	changed, known := false, true
 	for _, id := range ids {
-		t := l.tasks[id]
-		// It may wait by a view. Then only what queues request changes.
-		if t == nil {
-			if w := l.waiting[id]; w != nil && kind == EventReleased {
-				delete(l.waiting, id)
-				changed = true
-				if l.cfg.OnEvent != nil { // nothing was charged
-					l.events = append(l.events, Event{Seq: l.seq + 1, Kind: kind, Queue: w.queue, Job: w.job, Task: id})
-				}
-				continue
+		t, w := l.tasks[id], l.waiting[id]
+		switch ended := kind == EventReleased; {
+		// While the task is still charged: the event says how much.
+		case t != nil && ended:
+			l.taskEvent(kind, t)
+			l.end(t)
+		// They go together: what one gives back must not go to another that is taken back, too.
+		case t != nil:
+			l.taskEvent(kind, t)
+			again = append(again, t)
+			delete(l.tasks, id)
+		// It waits by a view. Only what queues request changes.
+		case w != nil && ended:
+			delete(l.waiting, id)
+			if l.cfg.OnEvent != nil { // nothing was charged
+				l.events = append(l.events, Event{Seq: l.seq + 1, Kind: kind, Queue: w.queue, Job: w.job, Task: id})
 			}
+		// No error: a host that starts again may give back twice.
+		default:
 			known = false
 			continue
 		}
-		// While the task is still charged: the event says how much.
-		l.taskEvent(kind, t)
 		changed = true
-		if kind == EventReleased {
-			l.end(t)
-			continue
-		}
-		// They go together: what one gives back must not go to another that is taken back,
-		// too.
-		again = append(again, t)
-		delete(l.tasks, id)
 	}
 	l.rollBack(again...)
 	return l.unlock(changed), known

@@ -136,7 +136,6 @@ type resolver struct {
 	dims  map[string]int32
 	cards []string // by dimension
 	m     *vectormap.ResourceVectorMap
-	outs  *outputs
 	named *book.Set // the cards that a job may name, since a quota does; nil: all
 
 	notes  []entryError
@@ -148,7 +147,7 @@ type resolver struct {
 func (l *Ledger) resolver(queue string) *resolver {
 	l.rlock()
 	defer l.mu.RUnlock()
-	r := &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m, outs: l.outs, named: noCards}
+	r := &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m, named: noCards}
 	if q := l.queues[queue]; q != nil {
 		r.named = q.named
 	}
@@ -239,10 +238,10 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	if requests == nil {
 		requests, of = p.requests, "the pod as a whole"
 	}
-	if !r.outs.none() {
-		t.requests = r.outs.requestsOf(task, p.requests)
+	if !r.l.outs.none() {
+		t.requests = r.l.outs.requestsOf(task, p.requests)
 	}
-	if fault := r.outs.badRequest(t.requests); fault != "" {
+	if fault := r.l.outs.badRequest(t.requests); fault != "" {
 		t.requests = nil // no output can be made of it, nor a record kept
 		t.fail("%s: %s", of, fault)
 	}
@@ -250,7 +249,7 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 	if fault != "" && task.Request == nil {
 		// The container with the bad amount is named, if one has it: the sum of the pod is
 		// nowhere to be seen.
-		if one := r.faultIn(p.pod, wantPlain(dim), func(name corev1.ResourceName, q *resource.Quantity) bool {
+		if one := r.faultIn(task.Pod, wantPlain(dim), func(name corev1.ResourceName, q *resource.Quantity) bool {
 			_, bad, fault := r.plainAmounts(corev1.ResourceList{name: *q})
 			return fault != "" && bad == dim
 		}); one != "" {
@@ -277,21 +276,20 @@ func (r *resolver) covers(name corev1.ResourceName) bool {
 
 // addOutputs adds to a request what the task is charged in outputs.
 func (r *resolver) addOutputs(t *TaskRequest) {
-	amounts, fault := r.outs.charge(t.requests, r.covers)
+	amounts, fault := r.l.outs.charge(t.requests, r.covers)
 	if fault != "" {
 		t.fail("%s", fault)
 	}
 	for i, amount := range amounts {
 		// None is charged 0: an item would have to be decided on, and could be refused.
 		if amount > 0 {
-			t.use.Add(book.UseItem{Alts: r.outs.alts[i], Amount: amount})
+			t.use.Add(book.UseItem{Alts: r.l.outs.alts[i], Amount: amount})
 		}
 	}
 }
 
 // podParts is what counts of a pod. The zero value is that of no pod.
 type podParts struct {
-	pod      *corev1.Pod
 	names    string // what the annotation says of its cards; empty: nothing
 	requests corev1.ResourceList
 	cards    []podCards // by resource
@@ -308,10 +306,10 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	if pod == nil {
 		return p, ""
 	}
-	p.pod, p.names = pod, strings.TrimSpace(pod.Annotations[cmp.Or(r.l.cfg.NameKey, NameAnnotation)])
+	p.names = strings.TrimSpace(pod.Annotations[cmp.Or(r.l.cfg.NameKey, NameAnnotation)])
 	carries := func(name corev1.ResourceName) bool { return len(r.found.carried[name]) > 0 }
 	if fault := r.faultIn(pod, "0 or more", func(name corev1.ResourceName, q *resource.Quantity) bool {
-		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name) || !r.outs.none())
+		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name) || !r.l.outs.none())
 	}); fault != "" {
 		return p, fault
 	}

@@ -130,7 +130,7 @@ func (r *resolver) add(req *JobRequest, alts *book.Alternatives, amount, unit in
 	}
 	// One more than may be is enough to refuse the job. Each one more would slow down the
 	// search above, and a hostile job has thousands. Outputs are as many as Config has.
-	if len(req.min.Items) <= maxJobItems+len(r.outs.names) {
+	if len(req.min.Items) <= maxJobItems+len(r.l.outs.names) {
 		req.min.Items = append(req.min.Items, book.MinItem{Alts: alts, Amount: amount, Unit: unit})
 	}
 	return true
@@ -257,16 +257,16 @@ func (r *resolver) minResources(req *JobRequest, job *Job) book.Plain {
 
 // minOutputs adds what MinResources are charged in outputs.
 func (r *resolver) minOutputs(req *JobRequest, list corev1.ResourceList) {
-	fault := r.outs.badRequest(list)
+	fault := r.l.outs.badRequest(list)
 	var amounts []int64
 	if fault == "" {
-		amounts, fault = r.outs.charge(list, r.covers)
+		amounts, fault = r.l.outs.charge(list, r.covers)
 	}
 	if fault != "" {
 		req.fail("minResources: %s", fault)
 	}
 	for i, amount := range amounts {
-		r.add(req, r.outs.alts[i], amount, defaultUnit)
+		r.add(req, r.l.outs.alts[i], amount, defaultUnit)
 	}
 }
 
@@ -288,7 +288,7 @@ func (r *resolver) given(req *JobRequest, given *Min) (plain book.Plain, err err
 		return plain, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(given.Outputs)) {
-		i, known := r.outs.index(name)
+		i, known := r.l.outs.index(name)
 		if !known {
 			want := "one of Config.Outputs"
 			if slices.Contains(dimNames[:], string(name)) {
@@ -299,7 +299,7 @@ func (r *resolver) given(req *JobRequest, given *Min) (plain book.Plain, err err
 		if err := check(string(name), given.Outputs[name], unitOfOutput(name)); err != nil {
 			return plain, err
 		}
-		r.add(req, r.outs.alts[i], given.Outputs[name], defaultUnit)
+		r.add(req, r.l.outs.alts[i], given.Outputs[name], defaultUnit)
 	}
 	return book.Plain{given.CPU, given.Memory}, nil
 }

@@ -40,6 +40,7 @@ func newLedger(cfg Config) (*Ledger, error) {
 		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
 		waiting: map[string]*TaskRequest{}, sites: map[string]*site{},
 	}
+	l.spare.New = func() any { return new(scratch) }
 	// Before widen, which lists outputs behind the cards.
 	l.outs = newOutputs(m, cfg.Transformation)
 	l.widen(m)

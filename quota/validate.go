@@ -45,16 +45,14 @@ func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, no
 			v.of[q.Name], v.at[q.Name] = q, i
 		}
 	}
-	for i := range built {
-		if q := &built[i]; v.of[q.Name] == q { // its warnings can be understood
-			parent := q.Parent
-			if v.of[parent] == nil {
-				// A queue whose parent isn't there counts as one at the top: that fault is
-				// reported already.
-				parent = ""
-			}
-			v.children[parent] = append(v.children[parent], q)
+	for _, name := range sorted(v.of) {
+		q, parent := v.of[name], v.of[name].Parent
+		if v.of[parent] == nil {
+			// A queue whose parent isn't there counts as one at the top: that fault is reported
+			// already.
+			parent = ""
 		}
+		v.children[parent] = append(v.children[parent], q)
 	}
 	for _, name := range sorted(v.of) {
 		v.queue(v.of[name])
