@@ -70,17 +70,24 @@ type rowCounter struct {
 
 // take makes c count request, at most most copies a row. It keeps request.
 func (c *rowCounter) take(request vector.ResourceVector, most int64) {
-	c.request, c.most, c.finite = request, most, true
+	c.request, c.most, c.finite = request, most, finite(request)
 	c.columns, c.amounts = c.columns[:0], c.amounts[:0]
 	for j, x := range request {
-		if !(x <= math.MaxFloat64) {
-			c.finite = false
-		}
 		if x > 0 {
 			c.columns = append(c.columns, int32(j))
 			c.amounts = append(c.amounts, x)
 		}
 	}
+}
+
+// finite reports whether every amount is a finite number.
+func finite(v vector.ResourceVector) bool {
+	for _, x := range v {
+		if !(math.Abs(x) <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
 }
 
 // on returns how many copies row r holds, as CopiesFit does, at most c.most. The least

@@ -31,8 +31,8 @@ func (d *Domains) rowsOf(k int) []int32 { return d.Rows[d.Offsets[k]:d.Offsets[k
 func (d *Domains) rows() int {
 	rows := int32(0)
 	for k := range d.len() {
-		if list := d.rowsOf(k); len(list) > 0 {
-			rows = max(rows, list[len(list)-1]+1)
+		for _, r := range d.rowsOf(k) {
+			rows = max(rows, r+1)
 		}
 	}
 	return int(rows)
@@ -62,9 +62,9 @@ type rowSets struct {
 	selected []uint64 // the eligible rows; nil for all
 	domains  *Domains // nil: one set of every row
 
-	byRow   groups  // of elements of Domains.Rows; then their sets
-	setAt   []int32 // per element; scratch
-	overlap bool    // some row is in two sets
+	byRow        groups  // of the elements below; then their sets
+	rowAt, setAt []int32 // of each element: the rows of all sets, one set after the other; scratch
+	overlap      bool    // some row is in two sets
 }
 
 var onlySet = []int32{0}
@@ -85,13 +85,13 @@ func (s *rowSets) index(rows int) {
 	if s.whole() {
 		return
 	}
-	s.setAt = s.setAt[:0]
+	s.rowAt, s.setAt = s.rowAt[:0], s.setAt[:0]
 	for d := range s.n {
-		for range s.rowsOf(d) {
-			s.setAt = append(s.setAt, int32(d))
+		for _, r := range s.rowsOf(d) {
+			s.rowAt, s.setAt = append(s.rowAt, r), append(s.setAt, int32(d))
 		}
 	}
-	s.byRow.take(s.elements(), rows)
+	s.byRow.take(s.rowAt, rows)
 	s.overlap = false
 	for r, start := range s.byRow.starts[:rows] {
 		s.overlap = s.overlap || s.byRow.starts[r+1]-start > 1
@@ -99,14 +99,6 @@ func (s *rowSets) index(rows int) {
 	for k, element := range s.byRow.list {
 		s.byRow.list[k] = s.setAt[element]
 	}
-}
-
-// elements returns the rows of all sets of Domains, one set after the other.
-func (s *rowSets) elements() []int32 {
-	if s.n == 0 {
-		return nil
-	}
-	return s.domains.Rows[s.domains.Offsets[0]:s.domains.Offsets[s.n]]
 }
 
 // whole reports whether s is the one set of every row.

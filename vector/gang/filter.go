@@ -69,9 +69,8 @@ func (p *Packer) Filter(dst []int32, o *vector.Overlay, requests *vector.Matrix,
 	p.prepare(free, requests, rows, domains)
 	p.sets.index(free.Rows())
 	s := &p.search
-	if s.packer != p { // not so yet, or p is a copy
-		*s = search{packer: p}
-		s.yield = s.victim
+	if s.yield == nil {
+		s.packer, s.yield = p, s.victim
 	}
 	p.bounds.take(&p.gang, &p.spread)
 	if p.allowance.on {
@@ -205,15 +204,10 @@ func (s *search) try() {
 			step = 2 * (s.released - s.failed)
 		}
 		s.next = s.released + step
-		s.fails()
+		// Bisection never goes back behind this prefix, so the victims up to it need not be kept.
+		s.failed, s.after = s.released, s.overlay.Mark()
+		s.victims.start(s.free.Cols())
 	}
-}
-
-// fails notes that the prefix released is too short. Bisection never goes back behind it, so
-// the victims up to it need not be kept.
-func (s *search) fails() {
-	s.failed, s.after = s.released, s.overlay.Mark()
-	s.victims.start(s.free.Cols())
 }
 
 // place looks for a placement in the sets that may hold one, in order, and keeps it.

@@ -61,16 +61,12 @@ func (g *gang) take(requests *vector.Matrix) {
 func (g *gang) findKinds() {
 	head := resized(g.kind, g.members) // first the member that stands for the kind, then the kind
 	g.kind = head
-	if g.allAlike() {
-		clear(head)
-	} else {
-		g.sortMembers(func(a, b int32) int { return slices.Compare(g.request(a), g.request(b)) })
-		for at, i := range g.sorted {
-			head[i] = i
-			if at > 0 {
-				if before := g.sorted[at-1]; slices.Compare(g.request(before), g.request(i)) == 0 {
-					head[i] = head[before]
-				}
+	g.sortMembers(func(a, b int32) int { return slices.Compare(g.request(a), g.request(b)) })
+	for at, i := range g.sorted {
+		head[i] = i
+		if at > 0 {
+			if before := g.sorted[at-1]; slices.Compare(g.request(before), g.request(i)) == 0 {
+				head[i] = head[before]
 			}
 		}
 	}
@@ -92,19 +88,8 @@ func (g *gang) findKinds() {
 	}
 }
 
-// allAlike reports whether all members request the same, as in most gangs. It saves the
-// sorting.
-func (g *gang) allAlike() bool {
-	for i := 1; i < g.members; i++ {
-		if slices.Compare(g.request(0), g.request(int32(i))) != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // sortMembers sorts all members into g.sorted, equal ones by index, so that equal inputs
-// give equal orders.
+// give equal orders. Members that are all equal, as in most gangs, take one comparison each.
 func (g *gang) sortMembers(compare func(a, b int32) int) {
 	g.sorted = resized(g.sorted, g.members)
 	for i := range g.sorted {

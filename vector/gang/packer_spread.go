@@ -22,11 +22,11 @@ func (p *Packer) putInSet(set int) {
 	if p.inSet[set]++; p.inSet[set] < p.spread.roomIn(set) {
 		return
 	}
-	p.spread.each(set, func(r int) {
+	for _, r := range p.spread.rowsOf(set) {
 		for k := range p.masks {
-			p.masks[k].Clear(r)
+			p.masks[k].Clear(int(r))
 		}
-	})
+	}
 }
 
 // chooseEven is choose where no set may be skewed: a row of the set with the fewest pods that
@@ -62,11 +62,7 @@ func (p *Packer) chooseEven(k int32) int {
 
 // rowIn returns the row of a set of the Spread that is chosen for a member of kind k, or -1.
 func (p *Packer) rowIn(set int, k int32) int {
-	only := [1]int32{int32(set)}
-	rows := only[:]
-	if p.spread.grouped {
-		rows = p.spread.rowsOf(set)
-	}
+	rows := p.spread.rowsOf(set)
 	if p.options.bestFit() {
 		return p.bestOf(rows, k)
 	}

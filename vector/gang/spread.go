@@ -74,6 +74,7 @@ type spread struct {
 	setOf []int32 // per row; empty where every row is a set
 	room  []int64 // per set: how many members it takes; empty where it is most for all
 
+	only   [1]int32    // the rows of a set that is a row
 	copies []int32     // per row
 	sums   []int64     // per set: of copies
 	marks  vector.Mask // rows that are in a set, while checking
@@ -213,19 +214,14 @@ func (s *spread) set(r int) int {
 	return int(s.setOf[r])
 }
 
-// each calls f for the rows of a set that has a limit.
-func (s *spread) each(set int, f func(r int)) {
+// rowsOf returns the rows of a set that was given, valid until it is asked again.
+func (s *spread) rowsOf(set int) []int32 {
 	if !s.grouped {
-		f(set)
-		return
+		s.only[0] = int32(set)
+		return s.only[:]
 	}
-	for _, r := range s.rowsOf(set) {
-		f(int(r))
-	}
+	return s.domains.rowsOf(set)
 }
-
-// rowsOf returns the rows of a set of Domains.
-func (s *spread) rowsOf(set int) []int32 { return s.domains.rowsOf(set) }
 
 // roomIn returns how many members a set takes.
 func (s *spread) roomIn(set int) int64 {

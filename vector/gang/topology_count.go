@@ -62,7 +62,6 @@ type placing struct {
 	domained vector.Mask // selected rows that are in a domain
 
 	// Of FilterTopology.
-	self     *placing                                          // that yield is bound to
 	yield    func(row int, amounts vector.ResourceVector) bool // victim, as a value that is made once
 	overlay  *vector.Overlay
 	released int
@@ -220,16 +219,6 @@ func (s *placing) copiesWithLeader(dst []int64, lo int, words []uint64) {
 	kernel.Copies(dst, s.left, stride, s.counter.columns, s.counter.amounts, false)
 }
 
-// finite reports whether every amount is a finite number.
-func finite(v vector.ResourceVector) bool {
-	for _, x := range v {
-		if !(math.Abs(x) <= math.MaxFloat64) {
-			return false
-		}
-	}
-	return true
-}
-
 // withGain returns the places with the leader there where it takes the fewest.
 func withGain(places, gain int64) int64 {
 	if gain == minGain {
@@ -276,38 +265,49 @@ func (s *placing) countLevel(level int) {
 	}
 }
 
+// above reports whether domains of a level have slices, and not pods.
+func (s *placing) above(level int) bool { return level < s.sliced && !s.unsliced }
+
 // sum counts a domain from its children, a finest one from its rows.
 func (s *placing) sum(d int32, level int) {
-	if level == len(s.t.levels)-1 {
-		s.countFinest(d, level)
-		return
-	}
 	pods, have := int64(0), int64(0)
-	// One pass over the children adds up both, also where one is not needed.
-	for _, c := range s.t.domains[d].children {
-		have += s.have[c] // at most 2^31 rows of 2^31 places: no overflow
-		pods += s.pods[c]
-	}
-	if level >= s.sliced {
-		pods = have // what is no whole slice within a child is not there
+	children := s.t.domains[d].children
+	if level == len(s.t.levels)-1 {
+		for _, r := range children {
+			pods += int64(s.rowPods[r])
+		}
+	} else {
+		// One pass over the children adds up both, also where one is not needed.
+		for _, c := range children {
+			have += s.have[c] // at most 2^31 rows of 2^31 places: no overflow
+			pods += s.pods[c]
+		}
+		if level >= s.sliced {
+			pods = have // what is no whole slice within a child is not there
+		}
 	}
 	s.pods[d] = pods
-	above := level < s.sliced && !s.unsliced
-	if above {
+	if s.above(level) {
 		s.have[d] = have
 	}
 	if s.hasExtra {
-		s.sumWithExtra(d, level, above)
+		s.sumWithExtra(d, level)
 	}
 	s.limit(d, level)
-	if !above {
-		s.countWhole(d, level)
-	}
+	s.countWhole(d, level)
 }
 
-// sumWithExtra counts a domain with the extra in it from its children, when it is counted
-// without. The extra is in one child, and the others have what they have without it.
-func (s *placing) sumWithExtra(d int32, level int, above bool) {
+// sumWithExtra counts a domain with the extra in it, when it is counted without. The extra is in
+// one child, and the others have what they have without it.
+func (s *placing) sumWithExtra(d int32, level int) {
+	if level == len(s.t.levels)-1 {
+		gain := int64(0) // a tail takes no room: rows know no slices
+		if s.hasLeader {
+			gain = s.rowGain(d)
+		}
+		s.podsWithExtra[d] = withGain(s.pods[d], gain)
+		return
+	}
 	podsGain, gain := int64(minGain), int64(minGain)
 	for _, c := range s.t.domains[d].children {
 		if s.haveWithExtra[c] == noPlace {
@@ -323,7 +323,7 @@ func (s *placing) sumWithExtra(d int32, level int, above bool) {
 		podsGain = gain
 	}
 	s.podsWithExtra[d] = withGain(s.pods[d], podsGain)
-	if above {
+	if s.above(level) {
 		s.haveWithExtra[d] = withGain(s.have[d], gain)
 	}
 }
@@ -331,7 +331,7 @@ func (s *placing) sumWithExtra(d int32, level int, above bool) {
 // countWhole says what a domain has that is not above the level of the slices, from its
 // pods.
 func (s *placing) countWhole(d int32, level int) {
-	if s.unsliced {
+	if s.unsliced || s.above(level) {
 		return
 	}
 	s.have[d] = s.whole(s.pods[d], level, 0)
@@ -354,7 +354,7 @@ func (s *placing) whole(pods int64, level int, tail int64) int64 {
 	case level <= s.sliced:
 		return pods / s.slice
 	case size > 1:
-		return (pods-tail)/size*size + tail
+		return whole(pods, size, tail)
 	}
 	return pods
 }
@@ -369,27 +369,6 @@ func (s *placing) countBelow(d int32, level int) {
 	}
 	if level > s.counted {
 		s.sum(d, level)
-	}
-}
-
-// countFinest counts a finest domain from its rows.
-func (s *placing) countFinest(d int32, level int) {
-	s.pods[d] = 0
-	for _, r := range s.t.domains[d].children {
-		s.pods[d] += int64(s.rowPods[r])
-	}
-	s.sumRowsWithExtra(d)
-	s.limit(d, level)
-	s.countWhole(d, level)
-}
-
-// sumRowsWithExtra counts a finest domain with the extra in it, when it is counted without.
-func (s *placing) sumRowsWithExtra(d int32) {
-	switch {
-	case s.hasLeader:
-		s.podsWithExtra[d] = withGain(s.pods[d], s.rowGain(d))
-	case s.hasExtra:
-		s.podsWithExtra[d] = s.pods[d]
 	}
 }
 

@@ -27,8 +27,8 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, reques
 	if err := s.take(o.Matrix(), rows, t, &request, &p.spread); err != nil {
 		return TopologyPlacement{}, err
 	}
-	if s.self != s { // not so yet, or p is a copy
-		s.self, s.yield = s, s.victim
+	if s.yield == nil {
+		s.yield = s.victim
 	}
 	if s.allowance = nil; p.allowance.on {
 		checkSame(o.Matrix(), &p.allowance.limits)
@@ -245,32 +245,24 @@ func (s *placing) recount(row int) bool {
 // much of what it has; below the finest level both are pods. It returns by how much the
 // domain has changed, and whether it has with the extra.
 func (s *placing) renew(d int32, level int, pods, have int64) (podsNow, haveNow int64, changedWithExtra bool) {
-	finest := level == len(s.t.levels)-1
 	if s.limited(level) {
 		return s.renewLimited(d, level)
 	}
 	// What is no whole slice within the child is not there.
-	if !finest && level >= s.sliced {
+	if level < len(s.t.levels)-1 && level >= s.sliced {
 		pods = have
 	}
 	oldHave, oldWithExtra, oldPods := s.have[d], int64(0), int64(0)
 	s.pods[d] += pods
-	above := level < s.sliced && !s.unsliced
-	if above {
+	if s.above(level) {
 		s.have[d] += have
 	}
 	// Another child may be the best one for the extra now, so all are asked again.
 	if s.hasExtra {
 		oldWithExtra, oldPods = s.haveWithExtra[d], s.podsWithExtra[d]
-		if finest {
-			s.sumRowsWithExtra(d)
-		} else {
-			s.sumWithExtra(d, level, above)
-		}
+		s.sumWithExtra(d, level)
 	}
-	if !above {
-		s.countWhole(d, level)
-	}
+	s.countWhole(d, level)
 	changedWithExtra = s.hasExtra && (s.haveWithExtra[d] != oldWithExtra || s.podsWithExtra[d] != oldPods)
 	return pods, s.have[d] - oldHave, changedWithExtra
 }

@@ -118,7 +118,7 @@ func (s *placing) limit(d int32, level int) {
 	// Room for a part of a slice is none. What is counted without the extra and with it have
 	// different rests: a smaller last slice fits where a whole one does not.
 	s.pods[d] = min(s.pods[d], whole(room, size, 0))
-	above := level < s.sliced && !s.unsliced
+	above := s.above(level)
 	if above {
 		s.have[d] = min(s.have[d], room/size)
 	}
