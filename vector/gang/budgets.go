@@ -97,7 +97,7 @@ type budget struct {
 	on          bool
 	lastMayPass bool
 	owners      int
-	cols        int
+	cols        int            // 0 without budgets: for each there is a condition after the sums of the columns
 	accounts    []account      // cols per owner, then of victims without one; the rest says moved and within
 	columns     []columnBudget // per column
 	changes     int            // that moved something since Reset
@@ -153,7 +153,7 @@ func (b *budget) take(budgets Budgets) {
 
 // end makes b keep nothing.
 func (b *budget) end() {
-	b.on, b.changes, b.rows, b.former = false, 0, b.rows[:0], b.former[:0]
+	b.on, b.cols, b.changes, b.rows, b.former = false, 0, 0, b.rows[:0], b.former[:0]
 }
 
 // released counts a victim of an owner, or of none for the number of owners.

@@ -8,14 +8,10 @@ import (
 	"github.com/resvec/resvec/vector"
 )
 
-// copiesUpTo returns how many copies of request the selected rows of free hold, at
-// most most a row. It stops counting when there are enough.
-func copiesUpTo(free *vector.Matrix, selected []uint64, request vector.ResourceVector, most, enough int64) int64 {
-	return countCopies(nil, free, selected, request, most, enough)
-}
-
-// countCopies is copiesUpTo. It sets dst[r], unless dst is nil, to what row r contributes, 0 where
-// it is not selected. The kernel counts in chunks that stay in the first cache, and on the stack.
+// countCopies returns how many copies of request the selected rows of free hold, at most most a
+// row. It stops counting when there are enough. It sets dst[r], unless dst is nil, to what row r
+// contributes, 0 where it is not selected. The kernel counts in chunks that stay in the first
+// cache, and on the stack.
 func countCopies(dst []int32, free *vector.Matrix, selected []uint64, request vector.ResourceVector, most, enough int64) (sum int64) {
 	plan := kernel.PlanCopies(request, free.Tame)
 	const chunk = 512

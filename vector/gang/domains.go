@@ -140,7 +140,7 @@ func (s *rowSets) of(r int) []int32 {
 // copies returns how many copies the eligible rows of set d hold, at most c.most each.
 func (s *rowSets) copies(free *vector.Matrix, d int, c *rowCounter) (sum int64) {
 	if s.whole() { // all rows in one pass of the kernel; a set has few, which lie apart
-		return copiesUpTo(free, s.selected, c.request, c.most, math.MaxInt64)
+		return countCopies(nil, free, s.selected, c.request, c.most, math.MaxInt64)
 	}
 	for _, r := range s.rowsOf(d) {
 		if s.eligible(int(r)) {

@@ -167,7 +167,12 @@ func (s *search) victim(row int, amounts vector.ResourceVector) bool {
 // would fail for sure.
 func (s *search) look() {
 	if s.lower < 0 {
-		if !s.mayFit() {
+		p := s.packer
+		infeasible := p.progress.open == 0
+		if p.allowance.on {
+			_, infeasible = p.proof.Infeasible()
+		}
+		if infeasible {
 			return
 		}
 		s.lower, s.next = s.released, s.released
@@ -175,15 +180,6 @@ func (s *search) look() {
 	if s.released == s.next {
 		s.try()
 	}
-}
-
-// mayFit reports whether it is not proved that the victims released so far are too few.
-func (s *search) mayFit() bool {
-	if !s.packer.allowance.on {
-		return s.packer.progress.open > 0
-	}
-	_, infeasible := s.packer.proof.Infeasible()
-	return !infeasible
 }
 
 // try looks for a placement with the victims released so far, and says which prefix

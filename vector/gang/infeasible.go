@@ -304,7 +304,7 @@ func (b *bounds) fails(c int, free *vector.Matrix, selected []uint64) (why Infea
 		together := places
 		// Is it the Spread, or are there too few places even without one?
 		if b.spread.on {
-			together = copiesUpTo(free, selected, b.request(c), need, need)
+			together = countCopies(nil, free, selected, b.request(c), need, need)
 		}
 		return b.shortOfPlaces(c, places, together, func(j int) float64 {
 			return kernel.Max(free.Column(j), selected)
@@ -328,7 +328,7 @@ func (b *bounds) leaderCount(free *vector.Matrix, selected []uint64, apart bool)
 	if apart {
 		places = s.count(free, selected, l.counter.request, l.workers, false)
 	} else {
-		places = copiesUpTo(free, selected, l.counter.request, l.workers, math.MaxInt64)
+		places = countCopies(nil, free, selected, l.counter.request, l.workers, math.MaxInt64)
 	}
 	gain = noLeader
 	eachRow(selected, free.Rows(), func(r int) bool {
@@ -374,7 +374,7 @@ func (b *bounds) places(free *vector.Matrix, selected []uint64, c int) int64 {
 	if b.spread.on {
 		return b.spread.places(free, selected, b.request(c), need, b.skewed(c))
 	}
-	return copiesUpTo(free, selected, b.request(c), need, need)
+	return countCopies(nil, free, selected, b.request(c), need, need)
 }
 
 // skewed reports whether the count with index c is about the skew of a Spread. Only the first

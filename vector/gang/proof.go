@@ -120,19 +120,10 @@ func (p *Proof) forget() {
 	}
 	p.first, p.within.begun = 0, false
 	p.asked++
-	p.known = grown(p.known, p.bounds.conditions()+p.budgets())
+	p.known = grown(p.known, p.bounds.conditions()+p.budget.cols)
 	for c := range p.known {
 		p.known[c].asked, p.known[c].kept = false, false
 	}
-}
-
-// budgets returns how many conditions are about budgets: one a column. They come after the
-// sums of the columns and before those of bounds that count.
-func (p *Proof) budgets() int {
-	if !p.budget.on {
-		return 0
-	}
-	return p.gang.cols
 }
 
 // Release adds amounts, padded with zeros, to what is free on a row: a victim goes.
@@ -250,10 +241,10 @@ func (p *Proof) condition(c int) (k *known, index int, aboutBudget bool) {
 	switch cols := p.gang.cols; {
 	case c < cols:
 		return k, c, false
-	case c-cols < p.budgets():
+	case c-cols < p.budget.cols:
 		return k, c - cols, true
 	}
-	return k, c - p.budgets(), false
+	return k, c - p.budget.cols, false
 }
 
 // changesSince returns the selected rows that have changed after a version, or all when

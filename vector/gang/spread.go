@@ -260,7 +260,7 @@ func (s *spread) gain(set int, copies int64, onRow float64) float64 {
 // enough.
 func (s *spread) places(free *vector.Matrix, selected []uint64, request vector.ResourceVector, enough int64, skew bool) int64 {
 	if !s.grouped && len(s.room) == 0 && !(skew && s.skew > 0) { // anti-affinity by node: the kernel's sum is enough
-		return copiesUpTo(free, selected, request, min(s.most, enough), enough)
+		return countCopies(nil, free, selected, request, min(s.most, enough), enough)
 	}
 	return s.count(free, selected, request, enough, skew)
 }

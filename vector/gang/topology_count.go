@@ -227,14 +227,6 @@ func withGain(places, gain int64) int64 {
 	return places + gain
 }
 
-// placesWithLeader returns the places of a row with the leader there.
-func (s *placing) placesWithLeader(r int) int32 {
-	if !isSelected(s.selected, r) || !fitsRow(s.free, r, s.leader) {
-		return noPlace
-	}
-	return s.withLeaderOn(r, s.counter.withLeader(s.free, r, s.leader))
-}
-
 // withLeaderOn returns the places of a row that holds so many copies next to the leader.
 func (s *placing) withLeaderOn(r int, copies int64) int32 {
 	if s.spread.on {

@@ -71,7 +71,11 @@ func (p *Packer) FilterTopology(dst TopologyPlacement, o *vector.Overlay, reques
 			}
 		}
 	case p.allowance.on:
-		answer.Victims = append(answer.Victims, s.gone()...)
+		// With a required level the last one is in the domain that suffices, and those elsewhere stay.
+		going := s.allowance.going
+		answer.Victims = append(answer.Victims, s.allowance.chosen(s.released, func(row int) bool {
+			return !s.required || s.t.at[s.last][row] == s.t.at[s.last][going[len(going)-1].row]
+		})...)
 	}
 	if answer.Prefix = s.released; !found {
 		answer.Prefix = -1
@@ -124,15 +128,6 @@ func (s *placing) lets(row int, amounts vector.ResourceVector) bool {
 		set = int(s.t.at[s.last][row])
 	}
 	return s.allowance.lets(s.released, set, row, amounts)
-}
-
-// gone returns the victims that go. With a required level the last one is in the domain that
-// suffices, and those elsewhere stay.
-func (s *placing) gone() []int32 {
-	last := s.allowance.going
-	return s.allowance.chosen(s.released, func(row int) bool {
-		return !s.required || s.t.at[s.last][row] == s.t.at[s.last][last[len(last)-1].row]
-	})
 }
 
 // leaveOut takes victims back as long as the gang fits, and brings the overlay to where
@@ -223,7 +218,10 @@ func (s *placing) recount(row int) bool {
 	s.rowPods[row] = places
 	changedWithExtra := false
 	if s.hasLeader {
-		withLeader := s.placesWithLeader(row)
+		withLeader := int32(noPlace)
+		if fitsRow(s.free, row, s.leader) {
+			withLeader = s.withLeaderOn(row, s.counter.withLeader(s.free, row, s.leader))
+		}
 		changedWithExtra = changed != 0 || withLeader != s.rowWithLeader[row]
 		s.rowWithLeader[row] = withLeader
 	}

@@ -271,22 +271,19 @@ func (s *placing) countedFrom(level int) int {
 
 // place finds a placement.
 func (s *placing) place(dst TopologyPlacement) TopologyPlacement {
-	if s.count == 0 && !s.hasLeader {
-		return TopologyPlacement{
-			Fits: true, Placement: dst.Placement[:0], Leader: -1, Level: s.level, Domain: -1, Victims: dst.Victims[:0],
-		}
+	answer := TopologyPlacement{
+		Placement: dst.Placement[:0], Leader: -1, Level: s.level, Domain: -1, Rejections: dst.Rejections[:0], Victims: dst.Victims[:0],
+	}
+	if answer.Fits = s.count == 0 && !s.hasLeader; answer.Fits {
+		return answer
 	}
 	s.countRows(s.countedFrom(s.level))
 	level, fits := s.search()
-	answer := TopologyPlacement{
-		Placement: dst.Placement[:0], Leader: -1, Rejections: dst.Rejections[:0],
-		Fits: fits, Level: level, Victims: dst.Victims[:0],
-	}
-	if !fits {
+	if answer.Level, answer.Fits = level, fits; !fits {
 		s.refuse(&answer)
 		return answer
 	}
-	answer.Domains, answer.Domain, answer.Could = len(s.chosen), -1, int(s.count)
+	answer.Domains, answer.Could = len(s.chosen), int(s.count)
 	if len(s.chosen) == 1 {
 		answer.Domain = int(s.chosen[0].id)
 	}
@@ -416,7 +413,6 @@ func (s *placing) used(level int) (n, only int) {
 // what people ask for next: how far off is it, and what is missing.
 func (s *placing) refuse(answer *TopologyPlacement) {
 	level := answer.Level
-	answer.Domain, answer.Could = -1, 0
 	sum, most := int64(0), int64(minGain)
 	for _, d := range s.order[level] {
 		gain := int64(minGain)
