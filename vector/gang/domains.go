@@ -20,9 +20,7 @@ type Domains struct {
 }
 
 // len returns the number of sets.
-func (d *Domains) len() int {
-	return max(len(d.Offsets)-1, 0)
-}
+func (d *Domains) len() int { return max(len(d.Offsets)-1, 0) }
 
 // rowsOf returns the rows of set k.
 func (d *Domains) rowsOf(k int) []int32 { return d.Rows[d.Offsets[k]:d.Offsets[k+1]] }
@@ -108,9 +106,7 @@ func (s *rowSets) whole() bool { return s.domains == nil }
 func (s *rowSets) rowsOf(d int) []int32 { return s.domains.rowsOf(d) }
 
 // eligible reports whether row r is.
-func (s *rowSets) eligible(r int) bool {
-	return isSelected(s.selected, r)
-}
+func (s *rowSets) eligible(r int) bool { return isSelected(s.selected, r) }
 
 // each calls f for the eligible rows of set d in order until it returns false.
 func (s *rowSets) each(d, rows int, f func(r int) bool) {

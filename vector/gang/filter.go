@@ -123,11 +123,11 @@ type search struct {
 // begin looks at the free amounts as they are.
 func (s *search) begin(free *vector.Matrix) {
 	p := s.packer
-	s.free = free
-	s.released, s.lower, s.failed, s.found, s.domain, s.next = 0, -1, -1, -1, 0, 0
-	s.done, s.fault = false, nil
+	*s = search{
+		packer: p, yield: s.yield, overlay: s.overlay, free: free, cursor: position(p.options.BestFit),
+		lower: -1, failed: -1, found: -1, victims: s.victims,
+	}
 	s.victims.start(free.Cols())
-	s.cursor = position(p.options.BestFit)
 	p.progress.start(&p.bounds, free, &p.sets)
 	for d := range p.sets.n {
 		p.progress.advance(d)

@@ -90,6 +90,10 @@ type bounds struct {
 	counts   []counting // conditions that count copies
 	requests []float64  // gang.cols per condition in counts: the request to count
 
+	// The conditions are tested in the order of their indices: the columns, the counts, and the
+	// leader. That is from cheap to dear, and from what is simplest to explain to what is not.
+	conditions int
+
 	byAmount []int32 // kinds, while sorting
 	least    []float64
 }
@@ -141,13 +145,16 @@ func (b *bounds) take(g *gang, s *spread) {
 		}
 		b.append(need, g.first[k], -1, g.requestOfKind(k))
 	}
-	if g.identical() { // thresholds would count the same request again
-		return
+	if !g.identical() { // thresholds would count the same request again
+		for j := range g.cols {
+			b.addThresholds(j)
+		}
+		b.loosen()
 	}
-	for j := range g.cols {
-		b.addThresholds(j)
+	b.conditions = len(b.needed) + len(b.counts)
+	if g.hasLeader() {
+		b.conditions++
 	}
-	b.loosen()
 }
 
 // sum returns the sum of the requests in column j, and whether every sum of
@@ -262,20 +269,9 @@ func (b *bounds) loosen() {
 	}
 }
 
-// conditions returns how many conditions there are. They are tested in the order of
-// their indices: the columns, the counts, and the leader. That is from cheap to dear, and from
-// what is simplest to explain to what is not.
-func (b *bounds) conditions() int {
-	n := len(b.needed) + len(b.counts)
-	if b.gang.hasLeader() {
-		n++
-	}
-	return n
-}
-
 // why tests the conditions from one on and explains the first that does not hold.
 func (b *bounds) why(first int, free *vector.Matrix, selected []uint64) (why Infeasibility, infeasible bool) {
-	for c := first; c < b.conditions(); c++ {
+	for c := first; c < b.conditions; c++ {
 		if why, fails := b.fails(c, free, selected); fails {
 			return why, true
 		}

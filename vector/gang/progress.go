@@ -79,19 +79,19 @@ func (c *progress) gain(r int) float64 {
 // last condition implies the others: it is the definition of a placement itself.
 func (b *bounds) firstToFollow() int {
 	if b.gang.counted() && b.gang.members > 0 && !(b.gang.hasLeader() && b.skewed(0)) {
-		return b.conditions() - 1
+		return b.conditions - 1
 	}
 	return 0
 }
 
 // isOpen reports whether every condition holds in set d.
-func (c *progress) isOpen(d int) bool { return int(c.at[d].condition) == c.bounds.conditions() }
+func (c *progress) isOpen(d int) bool { return int(c.at[d].condition) == c.bounds.conditions }
 
 // advance brings set d to its first condition that fails, from the present one on. The
 // ones before it hold for good, since amounts only grow.
 func (c *progress) advance(d int) {
 	w := &c.at[d]
-	for ; int(w.condition) < c.bounds.conditions(); w.condition++ {
+	for ; int(w.condition) < c.bounds.conditions; w.condition++ {
 		if !c.look(d, int(w.condition)) {
 			return
 		}
@@ -176,20 +176,15 @@ func (c *progress) places(d, k int) (sum int64) {
 	case c.sets.whole():
 		return c.sets.copies(c.free, d, c.counter(k))
 	}
+	counter := c.counter(k)
 	for _, r := range c.sets.rowsOf(d) {
 		if c.sets.eligible(int(r)) {
-			sum += c.count(k, int(r))
+			copies := counter.on(c.free, int(r))
+			c.memo[r], c.memoOf[r] = int32(copies), int32(k) // the next victim of the row asks what it was
+			sum += copies
 		}
 	}
 	return sum
-}
-
-// count counts row r by the count with index k. What it says is kept: the next victim of the row
-// asks what it was.
-func (c *progress) count(k, r int) int64 {
-	copies := c.counter(k).on(c.free, r)
-	c.memo[r], c.memoOf[r] = int32(copies), int32(k)
-	return copies
 }
 
 // leaderFits reports whether the leader leaves room for all workers somewhere in set
@@ -262,7 +257,9 @@ func (c *progress) grew(d, r int, before float64) bool {
 		s.add(-before)
 		return !s.negative()
 	}
-	change := c.count(k, r) - int64(before)
+	copies := c.counter(k).on(c.free, r)
+	c.memo[r], c.memoOf[r] = int32(copies), int32(k)
+	change := copies - int64(before)
 	switch s := c.spread; {
 	case !s.on:
 		w.places += change

@@ -120,7 +120,7 @@ func (p *Proof) forget() {
 	}
 	p.first, p.within.begun = 0, false
 	p.asked++
-	p.known = grown(p.known, p.bounds.conditions()+p.budget.cols)
+	p.known = grown(p.known, p.bounds.conditions+p.budget.cols)
 	for c := range p.known {
 		p.known[c].asked, p.known[c].kept = false, false
 	}

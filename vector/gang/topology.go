@@ -77,14 +77,10 @@ func (shapeFault) Error() string { return "" }
 func (shapeFault) Unwrap() error { return vector.ErrShape }
 
 // Levels returns the names of the levels, from coarse to fine.
-func (t *Topology) Levels() []string {
-	return slices.Clone(t.levels)
-}
+func (t *Topology) Levels() []string { return slices.Clone(t.levels) }
 
 // Rows returns the number of rows, those that are in no domain included.
-func (t *Topology) Rows() int {
-	return len(t.names)
-}
+func (t *Topology) Rows() int { return len(t.names) }
 
 // Level returns the index of a level.
 func (t *Topology) Level(name string) (level int, err error) {

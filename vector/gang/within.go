@@ -1,6 +1,11 @@
 package gang
 
-import "github.com/resvec/resvec/vector"
+import (
+	"math/bits"
+
+	"github.com/resvec/resvec/internal/kernel"
+	"github.com/resvec/resvec/vector"
+)
 
 // Within makes the gang of p stay within one of the sets of domains: [Proof.Infeasible] then says
 // whether it provably fits in none. Nil domains are one set of every row. Call it after [Proof.Reset], which ends it. It
@@ -30,10 +35,10 @@ type within struct {
 	sets      rowSets
 	progress  progress
 
-	look    vector.Mask // sets that may hold the gang, as far as is known
-	unknown []bool      // per set: nothing is known. The progress has it as open, so as not to follow it
-	seen    int         // changes to the budget, when sets were looked at
-	columns []int32     // per set in which all conditions hold: the first column that fails, or their number; -1 not known
+	look    []uint64 // sets that may hold the gang, as far as is known
+	unknown []bool   // per set: nothing is known. The progress has it as open, so as not to follow it
+	seen    int      // changes to the budget, when sets were looked at
+	columns []int32  // per set in which all conditions hold: the first column that fails, or their number; -1 not known
 
 	// The set that comes closest, and why it is not close enough.
 	found     bool
@@ -42,7 +47,7 @@ type within struct {
 	has       float64
 	why       Infeasibility
 	explained bool
-	moved     vector.Mask // sets that have changed since
+	moved     []uint64 // sets that have changed since
 
 	// With budgets: an account for each owner with victims in a set.
 	pairs map[pair]int32 // row of accounts in the budget
@@ -58,12 +63,13 @@ func (w *within) infeasible(p *Proof) (why Infeasibility, infeasible bool) {
 	w.begin(p)
 	w.slacken(p)
 	// Sets that were looked at and have not changed since fail as before: their bits are clear.
-	for d := range w.look.All() {
-		if w.holds(p, d) {
-			p.proofs.note(false)
-			return Infeasibility{Domain: d}, false
+	for i := range w.look {
+		for ; w.look[i] != 0; w.look[i] &= w.look[i] - 1 {
+			if d := i*kernel.Block + bits.TrailingZeros64(w.look[i]); w.holds(p, d) {
+				p.proofs.note(false)
+				return Infeasibility{Domain: d}, false
+			}
 		}
-		w.look.Clear(d)
 	}
 	p.proofs.note(true)
 	w.find(p)
@@ -80,8 +86,9 @@ func (w *within) begin(p *Proof) {
 	w.sets.index(free.Rows())
 	w.progress.start(&p.bounds, free, &w.sets)
 	n := w.sets.n
-	w.look.Reset(n)
-	w.moved.Reset(n)
+	w.look, w.moved = resized(w.look, wordsFor(n)), resized(w.moved, wordsFor(n))
+	clear(w.look)
+	clear(w.moved)
 	w.unknown, w.columns, w.first = resized(w.unknown, n), resized(w.columns, n), resized(w.first, n)
 	// They are counted when a question comes to them: most never are.
 	for d := range n {
@@ -95,8 +102,14 @@ func (w *within) begin(p *Proof) {
 // forget makes w know nothing of set d.
 func (w *within) forget(d int) {
 	w.unknown[d], w.columns[d] = true, -1
-	w.progress.at[d].condition = int32(w.progress.bounds.conditions())
-	w.look.Set(d)
+	w.progress.at[d].condition = int32(w.progress.bounds.conditions)
+	w.look[d/kernel.Block] |= 1 << (d % kernel.Block)
+}
+
+// move notes that set d has changed.
+func (w *within) move(d int) {
+	w.look[d/kernel.Block] |= 1 << (d % kernel.Block)
+	w.moved[d/kernel.Block] |= 1 << (d % kernel.Block)
 }
 
 // release adds what a victim releases to the free amounts of p.
@@ -106,8 +119,7 @@ func (w *within) release(p *Proof, row int, amounts vector.ResourceVector) error
 		return err
 	}
 	for _, d := range w.sets.of(row) {
-		w.look.Set(int(d))
-		w.moved.Set(int(d))
+		w.move(int(d))
 	}
 	return nil
 }
@@ -150,7 +162,7 @@ func (w *within) holds(p *Proof, d int) bool {
 		w.unknown[d] = false
 		w.progress.at[d] = waiting{condition: int32(p.bounds.firstToFollow())}
 		w.progress.advance(d)
-		w.moved.Set(d)
+		w.moved[d/kernel.Block] |= 1 << (d % kernel.Block)
 		w.found = w.found && d != w.closest // it may have been closer
 	}
 	return w.progress.isOpen(d) && (!p.budget.on || w.budgetHolds(p, d))
@@ -168,7 +180,7 @@ func (w *within) slacken(p *Proof) {
 		if needed > 0 && p.slack(j) > 0 {
 			for d := range w.sets.n {
 				if w.budgeted(p, d) {
-					w.look.Set(d)
+					w.look[d/kernel.Block] |= 1 << (d % kernel.Block)
 				}
 			}
 			return
@@ -185,11 +197,12 @@ func (w *within) find(p *Proof) {
 		for d := range w.sets.n {
 			w.compare(p, d)
 		}
-		w.moved.Reset(w.sets.n)
+		clear(w.moved)
 	}
-	for d := range w.moved.All() {
-		w.compare(p, d)
-		w.moved.Clear(d)
+	for i := range w.moved {
+		for ; w.moved[i] != 0; w.moved[i] &= w.moved[i] - 1 {
+			w.compare(p, i*kernel.Block+bits.TrailingZeros64(w.moved[i]))
+		}
 	}
 	if w.explained {
 		return
