@@ -9,41 +9,35 @@ import "slices"
 // Even what runs must be counted. Only a queue where pods of absurd amounts were bound by
 // hand comes as far, and it takes no more than its own part of what can be counted.
 
-// mayForce reports whether an amount can come to a queue in a dimension, and notes why not.
-func (a *Answer) mayForce(q *Queue, reason Reason, item int, dim int32, amount int64) bool {
+// mayForce notes the first amount that can't come to a queue.
+func (a *Answer) mayForce(q *Queue, reason Reason, item int, dim int32, amount int64) {
 	there, r := q.root().Cells[dim].Full(), Option{Item: item, Dim: dim, Why: TooLarge, Level: q, Limit: mostForced}
-	if r.Room = min(mostForced-q.Cells[dim].Full(), MostSum/2-there); amount > r.Room {
-		return a.lacks(reason, amount, r)
+	if r.Room = min(mostForced-q.Cells[dim].Full(), MostSum/2-there); a.OK() && amount > r.Room {
+		a.lacks(reason, amount, r)
 	}
-	return true
 }
 
 // MayForce reports whether a task can be counted on cards, one for each item.
 func MayForce(a *Answer, q *Queue, u *Use, cards []int32) bool {
 	a.clear()
 	for dim, amount := range u.Plain {
-		if !a.mayForce(q, lacksPlain[dim], 0, int32(dim), amount) {
-			return false
-		}
+		a.mayForce(q, lacksPlain[dim], 0, int32(dim), amount)
 	}
 	for i, card := range cards {
-		if !a.mayForce(q, LacksCards, i, card, u.Items[i].Amount) {
-			return false
-		}
+		a.mayForce(q, LacksCards, i, card, u.Items[i].Amount)
 	}
-	return true
+	return a.OK()
 }
 
 // MayMove reports whether a job's amounts can be counted in another queue.
 func MayMove(j *Job, q *Queue) bool {
 	sums := make([]int64, len(q.Cells))
 	j.Each(func(dim int32, allocated, held, _ int64) { sums[dim] += allocated + held })
+	var a Answer
 	for dim, sum := range sums {
-		if !new(Answer).mayForce(q, Yes, 0, int32(dim), sum) {
-			return false
-		}
+		a.mayForce(q, LacksCards, 0, int32(dim), sum)
 	}
-	return true
+	return a.OK()
 }
 
 // Move takes a job's record to another queue, with its charges and holds. The new queue

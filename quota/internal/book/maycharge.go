@@ -48,7 +48,7 @@ const (
 	OverCapacity  // the charges would exceed a limit; for a job, the charges that count (see [Cell.Floor]) and the holds
 	Promised      // the rest is held for other jobs or, of a task, other items of its job; a job would fit without these holds, a task need not
 	FirmElsewhere // other tasks of the job are on another card already
-	NotAllowed    // the card is not one of the chosen node, of the caller's, or the one that its gang has chosen; of a bound task: the first one there
+	NotAllowed    // the card is not among those of the node, of the caller, or of the task's gang
 	HoldTooLarge  // the job's hold would have to move here as a whole, and doesn't fit beside the charges
 	NotTogether   // the tasks of a gang must be on one card, and it hasn't room for all: the room is that before the gang (maytogether.go)
 	TooLarge      // no limit is in the way, but a sum of the tree would reach LimitExact

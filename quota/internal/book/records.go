@@ -75,7 +75,10 @@ type Task struct {
 // Coverage is an amount that a task uses, and the part that its job's min covers.
 type Coverage struct {
 	Amount, Covered int64
-	Item            *Item // of the job, that the amount counts against; nil of cpu and memory, and of a card that nothing is covered of
+
+	// Item is what the amount counts against: nil for cpu and memory, and where it counts
+	// against none of the job's, and nothing is covered.
+	Item *Item
 }
 
 // Charge is what a task uses of one card.
