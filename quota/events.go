@@ -35,8 +35,11 @@ type Amounts struct {
 	Outputs map[corev1.ResourceName]int64 `json:"outputs,omitempty"` // whole units, of those that are not 0; nil: none
 }
 
-// The functions below note an event, which unlock tells. Without a callback nothing is made,
-// so that a ledger without one pays nothing.
+// events are those of the change that is being made, or of a refusal. unlock tells them.
+// Without a callback none is made, so that a ledger without one pays nothing.
+type events []Event
+
+func (is *events) add(e Event) { *is = append(*is, e) }
 
 // refused counts a refused operation and notes its event. It counts in the queue that was
 // asked, so a queue that isn't there counts with the ledger: names that anybody may write
@@ -50,7 +53,7 @@ func (l *Ledger) refused(queue, job, task string, a *Answer) {
 	l.counts.refused.Add(1)
 	// Counted above in any case: metrics need no callback.
 	if l.cfg.OnEvent != nil {
-		l.events = append(l.events, Event{Seq: l.seq, Kind: EventRefused, Queue: queue, Job: job, Task: task, Refusal: a.Refusal})
+		l.events.add(Event{Seq: l.seq, Kind: EventRefused, Queue: queue, Job: job, Task: task, Refusal: a.Refusal})
 	}
 }
 
@@ -66,7 +69,7 @@ func (l *Ledger) taskEvent(kind EventKind, t *task) {
 	for i := range t.Charges {
 		l.addTo(&e.Amounts, t.Charges[i].Card, t.Charges[i].Amount)
 	}
-	l.events = append(l.events, e)
+	l.events.add(e)
 }
 
 // jobEvent notes what a job holds.
@@ -81,7 +84,7 @@ func (l *Ledger) jobEvent(kind EventKind, j *job) {
 			l.addTo(&e.Amounts, dim, it.HeldAt(at))
 		}
 	}
-	l.events = append(l.events, e)
+	l.events.add(e)
 }
 
 // addTo adds an amount of a dimension. A 0 makes no entry, so that equal amounts have equal

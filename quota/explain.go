@@ -17,16 +17,16 @@ const (
 
 // answerCommit makes the answer to a commit. The decision is made then, so no text delays
 // or changes it.
-func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome, t *task) (a Answer, err error) {
+func (l *Ledger) answerCommit(s *scratch, r *TaskRequest, is commitOutcome, q *book.Queue, t *task) (a Answer, err error) {
 	l.begin(&a)
 	switch is {
 	case charged:
-		l.fillTask(&a, &s.answer, r, t.Job.Queue)
+		l.fillTask(&a, &s.answer, r, q)
 		a.Seq, a.Charged = t.seq, l.chargedCards(t)
 	case repeated:
 		a.Repeat, a.Charged = true, l.chargedCards(t)
 	case refused:
-		l.fillTask(&a, &s.answer, r, l.queueOf(&r.queueAt, r.queue))
+		l.fillTask(&a, &s.answer, r, q)
 	default:
 		return Answer{Seq: l.seq}, l.errorOf(r, is, t)
 	}
@@ -247,7 +247,7 @@ func (l *Ledger) errorOf(r *TaskRequest, is commitOutcome, t *task) error {
 			return fmt.Sprintf("it is charged on %s, which is not among the cards of this commit", some(cards))
 		}}
 	case inOtherQueue:
-		return elsewhere(r.job, l.jobOf(r), r.queue)
+		return elsewhere(r.job, l.jobs[r.job].record(), r.queue)
 	}
 	return nil
 }

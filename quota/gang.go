@@ -152,7 +152,7 @@ func (g *gang) commitGroup(s *scratch, group []int) (failed *TaskRequest, err er
 		if l.tasks[t.id] != nil {
 			only = nil // it is charged already, be it elsewhere
 		}
-		is, made := l.commit(s, t, only, t.node, &g.journal)
+		is, _, made := l.commit(s, t, only, t.node, &g.journal)
 		switch is {
 		case charged:
 			g.made = append(g.made, made)

@@ -50,7 +50,7 @@ type Ledger struct {
 	lost     []int64           // by dimension: what is charged on devices that are no longer allocatable
 	stale    []int             // dimensions whose limits are of another total than there is
 	refusals map[Reason]uint64 // of queues that don't exist
-	events   []Event           // of the change that is being made, or the refusal
+	events   events            // of the change that is being made, or the refusal
 
 	spare    sync.Pool // *scratch
 	interned interner
@@ -85,6 +85,8 @@ func (l *Ledger) lock() {
 // ends with it also where nothing has changed: the number that it returns is of the state
 // that the caller saw.
 func (l *Ledger) unlock(changed bool) (seq uint64) {
+	events := l.events
+	l.events = nil
 	// Before the lock goes: nobody may see an orphan without jobs, or a limit made of a total
 	// that has changed.
 	l.prune()
@@ -93,8 +95,6 @@ func (l *Ledger) unlock(changed bool) (seq uint64) {
 		l.seq++
 	}
 	seq = l.seq
-	events := l.events
-	l.events = nil
 	l.counts.operations.Add(1)
 	l.mu.Unlock()
 	// Without the lock, so that a callback may ask the ledger.

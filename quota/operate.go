@@ -193,8 +193,8 @@ func (l *Ledger) commitOne(r *TaskRequest, cards *book.Set, node string) (Answer
 	s := l.scratch()
 	defer l.spare.Put(s)
 	// The node that the caller chose comes before that of the pod.
-	is, t := l.commit(s, r, cards, cmp.Or(node, r.node), nil)
-	a, err := l.answerCommit(s, r, is, t)
+	is, q, t := l.commit(s, r, cards, cmp.Or(node, r.node), nil)
+	a, err := l.answerCommit(s, r, is, q, t)
 	a.Refusal.noteNode(node, cards)
 	switch is {
 	case charged:
@@ -220,29 +220,30 @@ const (
 	inOtherQueue               // the job is
 )
 
-// commit decides on a task, into s, and charges it, on a node if that is known. It returns the
-// task that is charged, now or before. undo, if not nil, learns how to take it back in the
-// book. A charged task waits no more: the caller takes it off that list.
-func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, undo *book.Journal) (commitOutcome, *task) {
+// commit decides on a task, into s, and charges it, on a node if that is known. It returns its
+// queue, nil if there is none, and the task that is charged, now or before. undo, if not nil,
+// learns how to take it back in the book. A charged task waits no more: the caller takes it
+// off that list.
+func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string, undo *book.Journal) (commitOutcome, *book.Queue, *task) {
 	q, j := l.queueOf(&r.queueAt, r.queue), l.jobOf(r)
 	// What is charged is not decided on again: limits may have been lowered since, and the
 	// caller asks because its first call got no answer.
 	if t := l.tasks[r.id]; t != nil {
 		switch {
 		case !t.Is(&r.use) || t.job != r.job || t.Job.Queue != q:
-			return otherTask, t
+			return otherTask, q, t
 		// The caller would believe that the task is on the node it chose.
 		case cards != nil && !t.Within(cards):
-			return onOtherCards, t
+			return onOtherCards, q, t
 		}
-		return repeated, t
+		return repeated, q, t
 	}
 	if j != nil && j.Queue != q {
-		return inOtherQueue, nil
+		return inOtherQueue, q, nil
 	}
 	l.mayCharge(s, r, cards)
 	if !s.answer.OK() {
-		return refused, nil
+		return refused, q, nil
 	}
 	if j == nil {
 		j = &l.newJob(r.job, q).Job
@@ -253,7 +254,7 @@ func (l *Ledger) commit(s *scratch, r *TaskRequest, cards *book.Set, node string
 	t.Charge(&r.use, s.picks, undo)
 	l.tasks[r.id] = t
 	l.put(t, node, false)
-	return charged, t
+	return charged, q, t
 }
 
 // cardSet makes a set of cards, nil for none given. Unknown names are not in it.

@@ -36,7 +36,7 @@ func (l *Ledger) Reconcile(view View) (Report, error) {
 	r.assign()
 	r.run()
 	if r.rep.Changed && l.cfg.OnEvent != nil {
-		l.events = append(l.events, Event{Seq: l.seq + 1, Kind: EventReconciled})
+		l.events.add(Event{Seq: l.seq + 1, Kind: EventReconciled})
 	}
 	r.rep.Seq = l.unlock(r.rep.Changed)
 	r.rep.sort()

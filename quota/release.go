@@ -38,7 +38,7 @@ func (l *Ledger) giveBack(kind EventKind, ids []string) (uint64, bool) {
 		case w != nil && ended:
 			delete(l.waiting, id)
 			if l.cfg.OnEvent != nil { // nothing was charged
-				l.events = append(l.events, Event{Seq: l.seq + 1, Kind: kind, Queue: w.queue, Job: w.job, Task: id})
+				l.events.add(Event{Seq: l.seq + 1, Kind: kind, Queue: w.queue, Job: w.job, Task: id})
 			}
 		// No error: a host that starts again may give back twice.
 		default:
