@@ -196,17 +196,9 @@ func inPackers(total vec) (pairs [][2]*gang.Packer) {
 
 func TestPackerInDomains(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
-		r := testkit.Rand(11)
-		var all [4][][2]*gang.Packer
-		for cols := range all {
-			all[cols] = inPackers(vec{12, 13, 14}[:cols])
-		}
-		for n := range testkit.Amount(t, 600, 2000, 6000) {
-			c := smallCase(r, n%3 == 0)
-			k := n % len(all[0])
-			pair := all[c.free.Cols()][k]
+		smallCases(11, testkit.Amount(t, 600, 2000, 6000), inPackers, func(r *rand.Rand, k int, pair [2]*gang.Packer, c packCase) {
 			checkDomains(t, pair[0], pair[1], gang.Search(k%3), c, someDomains(r, c.free.Rows()))
-		}
+		})
 	})
 }
 

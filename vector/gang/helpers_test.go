@@ -85,11 +85,7 @@ func wantMatrix(t *testing.T, what string, m *vector.Matrix, want [][]float64) {
 // wantPanic fails the test unless f panics with exactly this string.
 func wantPanic(t *testing.T, want string, f func()) {
 	t.Helper()
-	defer func() {
-		t.Helper()
-		if got := recover(); got != want {
-			t.Errorf("recovered %v, want %q", got, want)
-		}
-	}()
-	f()
+	if got := testkit.Recovered(f); got != want {
+		t.Errorf("recovered %v, want %q", got, want)
+	}
 }

@@ -400,18 +400,25 @@ func sameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
+// smallCases runs so many small cases, each with one of the packers for its number of columns.
+func smallCases[P any](seed uint64, cases int, packers func(total vec) []P, run func(r *rand.Rand, k int, p P, c packCase)) {
+	r := testkit.Rand(seed)
+	var all [4][]P
+	for cols := range all {
+		all[cols] = packers(vec{12, 13, 14}[:cols])
+	}
+	for n := range cases {
+		c := smallCase(r, n%3 == 0)
+		k := n % len(all[0])
+		run(r, k, all[c.free.Cols()][k], c)
+	}
+}
+
 func TestPackerAgainstExhaustiveSearch(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
-		r := testkit.Rand(1)
-		var all [4][]*gang.Packer
-		for cols := range all {
-			all[cols] = packers(vec{12, 13, 14}[:cols])
-		}
-		for n := range testkit.Amount(t, 600, 3000, 6000) {
-			c := smallCase(r, n%3 == 0)
-			k := n % len(all[0])
-			checkCase(t, all[c.free.Cols()][k], k%2 == 1, c)
-		}
+		smallCases(1, testkit.Amount(t, 600, 3000, 6000), packers, func(_ *rand.Rand, k int, p *gang.Packer, c packCase) {
+			checkCase(t, p, k%2 == 1, c)
+		})
 	})
 }
 
@@ -968,12 +975,11 @@ func tenSets(rows int) *gang.Domains {
 
 // ask asks p every question about the gang of c, and returns the storage of the answers.
 func (c packCase) ask(t *testing.T, p *gang.Packer, dst []int32, o *vector.Overlay, sets *gang.Domains, victims iter.Seq2[int, vec]) []int32 {
-	got := testkit.Must(p.Filter(dst, o, c.requests, c.rows, nil, victims))
-	dst, _, _ = p.Place(got.Placement, c.free, c.requests, c.rows, nil)
-	p.Infeasible(c.free, c.requests, c.rows, nil)
-	got = testkit.Must(p.Filter(dst, o, c.requests, c.rows, sets, victims))
-	dst, _, _ = p.Place(got.Placement, c.free, c.requests, c.rows, sets)
-	p.Infeasible(c.free, c.requests, c.rows, sets)
+	for _, domains := range []*gang.Domains{nil, sets} {
+		got := testkit.Must(p.Filter(dst, o, c.requests, c.rows, domains, victims))
+		dst, _, _ = p.Place(got.Placement, c.free, c.requests, c.rows, domains)
+		p.Infeasible(c.free, c.requests, c.rows, domains)
+	}
 	return dst
 }
 

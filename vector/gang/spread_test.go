@@ -119,37 +119,21 @@ func setSpread(t testing.TB, s gang.Spread, packers ...*gang.Packer) {
 // members apart, and the answers are exact for members that are counted.
 func TestSpreadAgainstExhaustiveSearch(t *testing.T) {
 	testkit.EachImpl(t, func(t *testing.T) {
-		r := testkit.Rand(21)
-		var all [4][]*gang.Packer
-		for cols := range all {
-			all[cols] = packers(vec{12, 13, 14}[:cols])
-		}
-		for n := range testkit.Amount(t, 600, 4000, 20000) {
-			c := smallCase(r, n%3 == 0)
+		smallCases(21, testkit.Amount(t, 600, 4000, 20000), packers, func(r *rand.Rand, k int, p *gang.Packer, c packCase) {
 			c.spread = someSpread(r, c.free.Rows())
-			k := n % len(all[0])
-			p := all[c.free.Cols()][k]
 			setSpread(t, c.spread, p)
 			checkCase(t, p, k%2 == 1, c)
-		}
+		})
 	})
 }
 
 // TestSpreadInDomains: each set by itself gives the same answers.
 func TestSpreadInDomains(t *testing.T) {
-	r := testkit.Rand(22)
-	var all [4][][2]*gang.Packer
-	for cols := range all {
-		all[cols] = inPackers(vec{12, 13, 14}[:cols])
-	}
-	for n := range testkit.Amount(t, 600, 4000, 20000) {
-		c := smallCase(r, n%3 == 0)
+	smallCases(22, testkit.Amount(t, 600, 4000, 20000), inPackers, func(r *rand.Rand, k int, pair [2]*gang.Packer, c packCase) {
 		c.spread = someSpread(r, c.free.Rows())
-		k := n % len(all[0])
-		pair := all[c.free.Cols()][k]
 		setSpread(t, c.spread, pair[:]...)
 		checkDomains(t, pair[0], pair[1], gang.Search(k%3), c, someDomains(r, c.free.Rows()))
-	}
+	})
 }
 
 func FuzzSpread(f *testing.F) {
