@@ -30,9 +30,7 @@ func fromV1beta1(s *resourcev1beta1.ResourceSlice) *resourcev1.ResourceSlice {
 	out.Name = s.Name
 	out.Spec = resourcev1.ResourceSliceSpec{
 		Driver: s.Spec.Driver, NodeName: &s.Spec.NodeName,
-		Pool: resourcev1.ResourcePool{
-			Name: s.Spec.Pool.Name, Generation: s.Spec.Pool.Generation, ResourceSliceCount: s.Spec.Pool.ResourceSliceCount,
-		},
+		Pool:                   resourcev1.ResourcePool(s.Spec.Pool),
 		PerDeviceNodeSelection: s.Spec.PerDeviceNodeSelection,
 		Devices:                make([]resourcev1.Device, len(s.Spec.Devices)),
 	}
@@ -44,7 +42,7 @@ func fromV1beta1(s *resourcev1beta1.ResourceSlice) *resourcev1.ResourceSlice {
 			continue // it has no attributes, and so no type
 		}
 		d.Attributes = convertMap[resourcev1.QualifiedName](basic.Attributes, func(a resourcev1beta1.DeviceAttribute) resourcev1.DeviceAttribute {
-			return resourcev1.DeviceAttribute{IntValue: a.IntValue, BoolValue: a.BoolValue, StringValue: a.StringValue, VersionValue: a.VersionValue}
+			return resourcev1.DeviceAttribute(a)
 		})
 		d.Capacity = convertMap[resourcev1.QualifiedName](basic.Capacity, func(c resourcev1beta1.DeviceCapacity) resourcev1.DeviceCapacity {
 			return resourcev1.DeviceCapacity{Value: c.Value}
@@ -52,7 +50,7 @@ func fromV1beta1(s *resourcev1beta1.ResourceSlice) *resourcev1.ResourceSlice {
 		for _, c := range basic.ConsumesCounters {
 			d.ConsumesCounters = append(d.ConsumesCounters, resourcev1.DeviceCounterConsumption{
 				CounterSet: c.CounterSet,
-				Counters:   convertMap[string](c.Counters, func(c resourcev1beta1.Counter) resourcev1.Counter { return resourcev1.Counter{Value: c.Value} }),
+				Counters:   convertMap[string](c.Counters, func(c resourcev1beta1.Counter) resourcev1.Counter { return resourcev1.Counter(c) }),
 			})
 		}
 		for _, t := range basic.Taints {
@@ -69,9 +67,7 @@ func fromV1beta2(s *resourcev1beta2.ResourceSlice) *resourcev1.ResourceSlice {
 	out.Name = s.Name
 	out.Spec = resourcev1.ResourceSliceSpec{
 		Driver: s.Spec.Driver, NodeName: s.Spec.NodeName,
-		Pool: resourcev1.ResourcePool{
-			Name: s.Spec.Pool.Name, Generation: s.Spec.Pool.Generation, ResourceSliceCount: s.Spec.Pool.ResourceSliceCount,
-		},
+		Pool:                   resourcev1.ResourcePool(s.Spec.Pool),
 		PerDeviceNodeSelection: s.Spec.PerDeviceNodeSelection,
 		Devices:                make([]resourcev1.Device, len(s.Spec.Devices)),
 	}
@@ -79,7 +75,7 @@ func fromV1beta2(s *resourcev1beta2.ResourceSlice) *resourcev1.ResourceSlice {
 		d, old := &out.Spec.Devices[i], &s.Spec.Devices[i]
 		d.Name = old.Name
 		d.Attributes = convertMap[resourcev1.QualifiedName](old.Attributes, func(a resourcev1beta2.DeviceAttribute) resourcev1.DeviceAttribute {
-			return resourcev1.DeviceAttribute{IntValue: a.IntValue, BoolValue: a.BoolValue, StringValue: a.StringValue, VersionValue: a.VersionValue}
+			return resourcev1.DeviceAttribute(a)
 		})
 		d.Capacity = convertMap[resourcev1.QualifiedName](old.Capacity, func(c resourcev1beta2.DeviceCapacity) resourcev1.DeviceCapacity {
 			return resourcev1.DeviceCapacity{Value: c.Value}
@@ -87,7 +83,7 @@ func fromV1beta2(s *resourcev1beta2.ResourceSlice) *resourcev1.ResourceSlice {
 		for _, c := range old.ConsumesCounters {
 			d.ConsumesCounters = append(d.ConsumesCounters, resourcev1.DeviceCounterConsumption{
 				CounterSet: c.CounterSet,
-				Counters:   convertMap[string](c.Counters, func(c resourcev1beta2.Counter) resourcev1.Counter { return resourcev1.Counter{Value: c.Value} }),
+				Counters:   convertMap[string](c.Counters, func(c resourcev1beta2.Counter) resourcev1.Counter { return resourcev1.Counter(c) }),
 			})
 		}
 		for _, t := range old.Taints {
