@@ -13,12 +13,13 @@ import (
 )
 
 // A proofStory makes the same changes to a Proof and to plain matrices, and compares
-// them after every step.
+// them after some of the steps.
 type proofStory struct {
-	t     testing.TB
-	r     *rand.Rand
-	c     packCase
-	scale func(r *rand.Rand, x float64) float64
+	t       testing.TB
+	r       *rand.Rand
+	c       packCase
+	domains *gang.Domains // nil: anywhere
+	scale   func(r *rand.Rand, x float64) float64
 
 	proof  *gang.Proof
 	packer gang.Packer
@@ -43,6 +44,7 @@ func (s *proofStory) begin() {
 			s.fail("%v", err)
 		}
 	}
+	s.proof.Within(s.domains)
 	s.past = append(s.past, pastPoint{gang.Mark{}, s.copied()}, pastPoint{s.proof.Mark(), s.copied()})
 }
 
@@ -55,15 +57,15 @@ func (s *proofStory) copied() *vector.Matrix {
 func (s *proofStory) fail(format string, args ...any) {
 	s.t.Helper()
 	steps := s.steps[max(len(s.steps)-40, 0):]
-	s.t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nspread %+v\nsteps %v",
-		append(args, contents(s.c.free), contents(s.c.requests), s.c.rows, s.c.spread, steps)...)
+	s.t.Fatalf(format+"\nfree %v\nrequests %v\nrows %v\nspread %+v\ndomains %v\nsteps %v",
+		append(args, contents(s.c.free), contents(s.c.requests), s.c.rows, s.c.spread, s.domains, steps)...)
 }
 
 // check compares the answer and the amounts.
 func (s *proofStory) check() {
 	s.t.Helper()
 	why, infeasible := s.proof.Infeasible()
-	want, wanted := s.packer.Infeasible(s.now, s.c.requests, s.c.rows, nil)
+	want, wanted := s.packer.Infeasible(s.now, s.c.requests, s.c.rows, s.domains)
 	if infeasible != wanted || fmt.Sprint(why) != fmt.Sprint(want) {
 		s.fail("says %v, %+v, want %v, %+v", infeasible, why, wanted, want)
 	}
@@ -168,22 +170,32 @@ func proofCase(r *rand.Rand, kind int) packCase {
 	return c
 }
 
-func runProof(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
-	r := testkit.Rand(seed)
-	kind := r.IntN(len(amountKinds))
-	s := &proofStory{t: t, r: r, proof: proof, scale: amountKinds[kind].scale, c: proofCase(r, kind)}
-	if seed%2 == 1 {
-		s.c.spread = someSpread(r, s.c.free.Rows())
-	}
-	s.begin()
-	s.check()
-	for range steps {
-		s.step()
-		if r.IntN(4) > 0 {
+// proofStories returns the story of a gang anywhere, or within one of many sets of rows.
+func proofStories(within bool) story {
+	return func(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
+		r := testkit.Rand(seed)
+		kind := r.IntN(len(amountKinds))
+		s := &proofStory{t: t, r: r, proof: proof, scale: amountKinds[kind].scale, c: proofCase(r, kind)}
+		if seed%2 == 1 {
+			s.c.spread = someSpread(r, s.c.free.Rows())
+		}
+		if within {
+			s.domains = someDomains(r, s.c.free.Rows())
+		}
+		s.begin()
+		// A proof that is asked later has more changes to catch up with.
+		if r.IntN(2) == 0 {
 			s.check()
 		}
+		often := 1 + r.IntN(4)
+		for range steps {
+			s.step()
+			if r.IntN(often) == 0 {
+				s.check()
+			}
+		}
+		s.check()
 	}
-	s.check()
 }
 
 // story makes so many random changes to a Proof and compares it after them.
@@ -219,9 +231,9 @@ func fuzzStories(f *testing.F, most uint16, run story) {
 	})
 }
 
-func TestProofStories(t *testing.T) { runStories(t, runProof) }
+func TestProofStories(t *testing.T) { runStories(t, proofStories(false)) }
 
-func FuzzProof(f *testing.F) { fuzzStories(f, 400, runProof) }
+func FuzzProof(f *testing.F) { fuzzStories(f, 400, proofStories(false)) }
 
 // TestProofMany releases until a gang of many shapes fits, one condition after the other, and
 // takes one victim after the other back.

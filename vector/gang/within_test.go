@@ -11,49 +11,9 @@ import (
 	"github.com/resvec/resvec/vector/gang"
 )
 
-// withinStory is a proofStory about sets of rows.
-type withinStory struct {
-	proofStory
-	domains *gang.Domains
-}
+func TestWithinStories(t *testing.T) { runStories(t, proofStories(true)) }
 
-func (s *withinStory) checkWithin() {
-	s.t.Helper()
-	why, infeasible := s.proof.Infeasible()
-	want, wanted := s.packer.Infeasible(s.now, s.c.requests, s.c.rows, s.domains)
-	if fmt.Sprint(why, infeasible) != fmt.Sprint(want, wanted) {
-		s.fail("says %v, %+v, want %v, %+v\ndomains %v", infeasible, why, wanted, want, s.domains)
-	}
-}
-
-func runWithin(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
-	r := testkit.Rand(seed)
-	kind := r.IntN(len(amountKinds))
-	s := &withinStory{proofStory: proofStory{
-		t: t, r: r, proof: proof, scale: amountKinds[kind].scale, c: proofCase(r, kind),
-	}}
-	s.domains = someDomains(r, s.c.free.Rows())
-	if seed%2 == 1 {
-		s.c.spread = someSpread(r, s.c.free.Rows())
-	}
-	s.begin()
-	s.proof.Within(s.domains)
-	if r.IntN(2) == 0 {
-		s.checkWithin()
-	}
-	often := 1 + r.IntN(4)
-	for range steps {
-		s.step()
-		if r.IntN(often) == 0 {
-			s.checkWithin()
-		}
-	}
-	s.checkWithin()
-}
-
-func TestWithinStories(t *testing.T) { runStories(t, runWithin) }
-
-func FuzzWithin(f *testing.F) { fuzzStories(f, 400, runWithin) }
+func FuzzWithin(f *testing.F) { fuzzStories(f, 400, proofStories(true)) }
 
 // budgetsWithin is a budgetStory about sets of rows.
 type budgetsWithin struct {
