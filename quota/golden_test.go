@@ -371,9 +371,9 @@ func (g *golden) limitedAbove(q *goldQueue, dim string) bool {
 // node the greater of what is allocatable and what is charged. An orphan has no guarantee.
 func (g *golden) limit(q *goldQueue, dim string) int64 {
 	limit, total, parent := g.capability(q, dim), g.total[dim], g.queues[q.parent]
-	unknown := slices.Max(slices.Collect(maps.Values(g.total))) == 0
+	unknown := func() bool { return slices.Max(slices.Collect(maps.Values(g.total))) == 0 }
 	switch {
-	case !g.cfg.EnforceGuarantee, parent == nil && (goldOutput(dim) || unknown):
+	case !g.cfg.EnforceGuarantee, parent == nil && (goldOutput(dim) || unknown()):
 		return limit
 	case parent != nil:
 		total = g.limit(parent, dim)
@@ -471,10 +471,11 @@ func (g *golden) within(amount int64, r Headroom, queue string, held, moving int
 	levels := g.levels(queue)
 	free := func(level string, most int64) int64 { return most - goldSumOf(r.Resource, g.under(level)...).full() }
 	level, most := levels[len(levels)-1].name, int64(1<<53-1)
-	if free(queue, 1<<52-1) > free(level, most) {
-		level, most = queue, 1<<52-1
+	room := free(level, most)
+	if own := free(queue, 1<<52-1); own > room {
+		level, most, room = queue, 1<<52-1, own
 	}
-	if room := goldFree(free(level, most), held, moving); amount > room && room < int64(r.Room) {
+	if room = goldFree(room, held, moving); amount > room && room < int64(r.Room) {
 		r.Why, r.Room, r.Level, r.Limit = ReasonTooLarge, Amount(room), level, Amount(most)
 	}
 	return r
