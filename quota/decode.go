@@ -1,131 +1,90 @@
 package quota
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
-// decode reads a JSON text, which is valid, into a value of this package, and says of a fault
-// where it is, as in .jobs[3].min.cpu. Unlike encoding/json it takes no key for one that is
-// written otherwise, none twice, none that is missing for 0, and no null: each would lose
-// amounts without a word. Unknown keys are ignored, so that a later version may add some.
-func decode(text json.RawMessage, to reflect.Value) (place string, err error) {
-	kind := to.Kind()
+// readSnapshot reads the text into the structs of a snapshot. Whether a ledger can have these
+// is for restore.
+//
+// encoding/json takes a key that is missing for 0, the last one of several, null for nothing,
+// and a key that is written otherwise: each would lose amounts without a word. So what it has
+// read is written again, and must be what the text has. Unknown keys are ignored, so that a
+// later version may add some.
+func readSnapshot(data []byte) (*snapshotDoc, error) {
+	var text bytes.Buffer
+	if json.Compact(&text, data) != nil {
+		return nil, fmt.Errorf("%w: not JSON: %s", ErrSnapshot, jsonFault(data, 0))
+	}
+	var head map[string]json.RawMessage
+	if err := json.Unmarshal(data, &head); err != nil || string(head["format"]) != strconv.Quote(snapshotFormat) {
+		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrSnapshot, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
+	}
+	doc := new(snapshotDoc)
+	err := json.Unmarshal(data, doc)
+	if place, differs := compare(text.Bytes(), textOf(doc), false); differs != nil {
+		return nil, fmt.Errorf("%w: %s %w", ErrSnapshot, strings.TrimPrefix(place, "."), differs)
+	}
+	// Of a key that may be missing, which isn't written again.
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		return nil, fmt.Errorf("%w: %s is a %s at byte %d: want another type", ErrSnapshot, wrong.Field, wrong.Value, wrong.Offset)
+	}
+	return doc, nil
+}
+
+// compare says where two texts differ, and how: that of a snapshot, and what is here instead.
+// Keys that are not here are unknown, or a difference if all count.
+func compare(is, here json.RawMessage, all bool) (place string, err error) {
 	switch {
-	case kind == reflect.Slice && text[0] == '[':
-		return decodeList(text, to)
-	case (kind == reflect.Struct || kind == reflect.Map) && text[0] == '{':
-		return decodeObject(text, to)
-	}
-	// By encoding/json, whose rules for numbers and texts are those of what Snapshot wrote.
-	err = json.Unmarshal(text, to.Addr().Interface())
-	want := wanted[kind]
-	good := err == nil && string(text) != "null" && (kind != reflect.Int64 || exact(to.Int()))
-	if _, is := to.Interface().(Amount); is {
-		want += " or " + unlimitedText
-		good = good || string(text) == unlimitedText // as Snapshot writes it
-	}
-	if !good {
-		return "", fmt.Errorf("is %s: want %s", brief(string(text)), want)
-	}
-	return "", nil
-}
-
-// wanted says what a kind is written as.
-var wanted = map[reflect.Kind]string{
-	reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "a list", reflect.String: "a string", reflect.Bool: "true or false",
-	reflect.Int: "a whole number", reflect.Int32: "a whole number", reflect.Pointer: "a whole number", reflect.Uint64: "a whole number, not negative",
-	reflect.Int64: "0 to less than 2^53",
-}
-
-// decodeList reads a list, which grows as it is read: a text of a few bytes can't ask for
-// memory.
-func decodeList(text json.RawMessage, to reflect.Value) (place string, err error) {
-	var list []json.RawMessage
-	_ = json.Unmarshal(text, &list) // it is valid
-	for i := range list {
-		to.Grow(1)
-		to.SetLen(i + 1)
-		if place, err := decode(list[i], to.Index(i)); err != nil {
-			return fmt.Sprintf("[%d]%s", i, place), err
+	case bytes.Equal(is, here):
+		return "", nil
+	case is[0] == '{' && here[0] == '{':
+		values, wanted := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+		_ = json.Unmarshal(here, &wanted)
+		for key, value := range members(string(is)) {
+			switch {
+			// Of two amounts nobody knows which was meant.
+			case values[key] != nil:
+				return "." + brief(key), errors.New("is there twice: want it once")
+			case wanted[key] == nil && all:
+				return "." + brief(key), fmt.Errorf("is %s in the snapshot and nothing here: want the same", brief(string(value)))
+			}
+			values[key] = value
 		}
-	}
-	return "", nil
-}
-
-// decodeObject reads a struct or a map.
-func decodeObject(text json.RawMessage, to reflect.Value) (place string, err error) {
-	values := map[string]json.RawMessage{}
-	for key, value := range members(string(text)) {
-		// Of two amounts nobody knows which was meant.
-		if values[key] != nil {
-			return "." + brief(key), errors.New("is there twice: want it once")
-		}
-		values[key] = value
-	}
-	if to.Kind() == reflect.Map {
-		to.Set(reflect.MakeMap(to.Type()))
-		for _, key := range sorted(values) {
-			value := reflect.New(to.Type().Elem()).Elem()
-			if place, err := decode(values[key], value); err != nil {
+		for _, key := range sorted(wanted) {
+			if values[key] == nil {
+				return "." + brief(key), errors.New("is missing")
+			}
+			if place, err := compare(values[key], wanted[key], all); err != nil {
 				return "." + brief(key) + place, err
 			}
-			to.SetMapIndex(reflect.ValueOf(key), value)
 		}
 		return "", nil
-	}
-	for i := range to.NumField() {
-		key, optional := keyOfField(to, i)
-		if value := values[key]; value != nil {
-			if place, err := decode(value, to.Field(i)); err != nil {
-				return "." + key + place, err
-			}
-		} else if !optional {
-			return "." + key, errors.New("is missing")
-		}
-	}
-	return "", nil
-}
-
-// keyOfField returns the key of a field. One with an option, omitempty, may be missing.
-func keyOfField(of reflect.Value, i int) (key string, optional bool) {
-	key, options, _ := strings.Cut(of.Type().Field(i).Tag.Get("json"), ",")
-	return key, options != ""
-}
-
-// compare says where two values of this package differ, and how: one of a snapshot, and one
-// that a ledger here has.
-func compare(snapshot, here reflect.Value) (place string, err error) {
-	switch kind := snapshot.Kind(); {
-	case kind == reflect.Struct:
-		for i := range snapshot.NumField() {
-			if place, err := compare(snapshot.Field(i), here.Field(i)); err != nil {
-				key, _ := keyOfField(snapshot, i)
-				return "." + key + place, err
-			}
-		}
-		return "", nil
-	case kind == reflect.Slice:
-		for i := range min(snapshot.Len(), here.Len()) {
-			if place, err := compare(snapshot.Index(i), here.Index(i)); err != nil {
+	case is[0] == '[' && here[0] == '[':
+		var values, wanted []json.RawMessage
+		_, _ = json.Unmarshal(is, &values), json.Unmarshal(here, &wanted)
+		for i := range min(len(values), len(wanted)) {
+			if place, err := compare(values[i], wanted[i], all); err != nil {
 				return fmt.Sprintf("[%d]%s", i, place), err
 			}
 		}
-		if snapshot.Len() != here.Len() {
-			return "", fmt.Errorf("has %d in the snapshot and %d here: want the same", snapshot.Len(), here.Len())
+		if len(values) != len(wanted) {
+			return "", fmt.Errorf("has %d in the snapshot and %d here: want the same", len(values), len(wanted))
 		}
 		return "", nil
-	case snapshot.Comparable() && snapshot.Equal(here):
-		return "", nil
 	}
-	// A map, a pointer, or what differs.
-	is, _ := json.Marshal(snapshot.Interface())
-	want, _ := json.Marshal(here.Interface())
-	if string(is) != string(want) {
-		return "", fmt.Errorf("is %s in the snapshot and %s here: want the same", brief(string(is)), brief(string(want)))
+	// A string may be written in several ways.
+	var value, wanted any
+	_, _ = json.Unmarshal(is, &value), json.Unmarshal(here, &wanted)
+	if !reflect.DeepEqual(value, wanted) {
+		return "", fmt.Errorf("is %s in the snapshot and %s here: want the same", brief(string(is)), brief(string(here)))
 	}
 	return "", nil
 }

@@ -1,17 +1,13 @@
 package quota
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/resvec/resvec/device"
@@ -37,7 +33,7 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalog
 	}
 	// Amounts that were decided under other rules could contradict these: a job over two
 	// cards, say, where a job must be on one.
-	if place, err := compare(reflect.ValueOf(doc.Config), reflect.ValueOf(configOf(&cfg))); err != nil {
+	if place, err := compare(textOf(doc.Config), textOf(configOf(&cfg)), true); err != nil {
 		return nil, fmt.Errorf("%w: config%s %w", ErrConfig, place, err)
 	}
 	l, err := newLedger(cfg)
@@ -45,7 +41,7 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalog
 		return nil, err
 	}
 	// Outputs must be the same: what runs is charged in those of the snapshot, and in no other.
-	if place, err := compare(reflect.ValueOf(doc.Outputs), reflect.ValueOf(l.outs.names)); err != nil {
+	if place, err := compare(textOf(doc.Outputs), textOf(l.outs.names), true); err != nil {
 		return nil, fmt.Errorf("%w: outputs%s %w", ErrConfig, place, err)
 	}
 	if m == nil {
@@ -55,7 +51,9 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalog
 	}
 	// Records are made with all dimensions, so the steps need not widen them again.
 	l.widen(m)
-	l.seq = doc.Seq
+	if l.seq = doc.Seq; l.seq >= 1<<52 { // no ledger has counted that far, and this one goes on to count
+		return nil, fmt.Errorf("%w: seq is %d: want less than 2^52", ErrSnapshot, l.seq)
+	}
 	// Nobody has the ledger yet, so an error leaves nothing behind.
 	if err := l.restore(doc); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
@@ -65,26 +63,6 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalog
 		return nil, err
 	}
 	return l, nil
-}
-
-// readSnapshot reads the text into the structs of a snapshot. Whether a ledger can have these
-// is for restore.
-func readSnapshot(data []byte) (*snapshotDoc, error) {
-	var head map[string]json.RawMessage
-	if !json.Valid(data) {
-		return nil, fmt.Errorf("%w: not JSON: %s", ErrSnapshot, jsonFault(data, 0))
-	}
-	if err := json.Unmarshal(data, &head); err != nil || string(head["format"]) != strconv.Quote(snapshotFormat) {
-		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrSnapshot, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
-	}
-	doc := new(snapshotDoc)
-	if place, err := decode(bytes.TrimSpace(data), reflect.ValueOf(doc).Elem()); err != nil {
-		return nil, fmt.Errorf("%w: %s %w", ErrSnapshot, strings.TrimPrefix(place, "."), err)
-	}
-	if doc.Seq >= 1<<52 { // no ledger has counted that far, and this one goes on to count
-		return nil, fmt.Errorf("%w: seq is %d: want less than 2^52", ErrSnapshot, doc.Seq)
-	}
-	return doc, nil
 }
 
 // cards returns the cards that a snapshot has. A quota or a job may have one that isn't
@@ -145,7 +123,7 @@ func (l *Ledger) restore(doc *snapshotDoc) error {
 	for i := range doc.Queues {
 		var err error
 		if queues[i], err = l.restoreQueue(&doc.Queues[i]); err != nil {
-			return broken("queues", i, doc.Queues[i].Name, err)
+			return fmt.Errorf("queue %q: %w", brief(doc.Queues[i].Name), err)
 		}
 	}
 	// The same checks as for queues of a caller.
@@ -162,31 +140,23 @@ func (l *Ledger) restore(doc *snapshotDoc) error {
 	l.link()
 	for i := range doc.Jobs {
 		if err := l.restoreJob(&doc.Jobs[i]); err != nil {
-			return broken("jobs", i, doc.Jobs[i].ID, err)
+			return fmt.Errorf("job %q: %w", brief(doc.Jobs[i].ID), err)
 		}
 	}
 	// Later rollbacks draw on the charges of a job in the order in which its tasks were
-	// committed. By indices, since a fault is reported by the place in the text.
-	order := make([]int, len(doc.Tasks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(doc.Tasks[a].Order, doc.Tasks[b].Order) })
-	for _, i := range order {
-		if err := l.restoreTask(&doc.Tasks[i]); err != nil {
-			return broken("tasks", i, doc.Tasks[i].ID, err)
+	// committed.
+	tasks := slices.Clone(doc.Tasks)
+	slices.SortStableFunc(tasks, func(a, b snapshotTask) int { return cmp.Compare(a.Order, b.Order) })
+	for i := range tasks {
+		if err := l.restoreTask(&tasks[i]); err != nil {
+			return fmt.Errorf("task %q: %w", brief(tasks[i].ID), err)
 		}
 	}
 	l.book.Total(l.records())
-	if place, err := compare(reflect.ValueOf(*doc), reflect.ValueOf(*l.document())); err != nil {
+	if place, err := compare(textOf(doc), textOf(l.document()), true); err != nil {
 		return fmt.Errorf("%s %w", strings.TrimPrefix(place, "."), err)
 	}
 	return l.Check()
-}
-
-// broken names a record of a list.
-func broken(list string, i int, id string, err error) error {
-	return fmt.Errorf("%s[%d] %q: %w", list, i, brief(id), err)
 }
 
 // dimension finds a dimension by its name in the map.
@@ -212,23 +182,25 @@ func (l *Ledger) restoreQueue(s *snapshotQueue) (builtQueue, error) {
 	}
 	for _, v := range []struct {
 		to   *vector.ResourceVector
-		from map[string]Amount
+		from map[string]any
 	}{{&q.Capability, s.Capability}, {&q.Deserved, s.Deserved}, {&q.Guarantee, s.Guarantee}} {
 		*v.to = l.m.NewVector()
 		for _, name := range sorted(v.from) {
 			dim, err := l.dimension(name)
-			switch amount := v.from[name]; {
+			isCapability := v.to == &q.Capability
+			amount, isNumber := v.from[name].(float64)
+			switch {
 			case err != nil:
 				return q, err
-			case amount == Unlimited && v.to != &q.Capability:
-				return q, fmt.Errorf("%q can't be unlimited: only a capability can", brief(name))
-			case amount == Unlimited:
+			case v.from[name] == unlimitedText && isCapability:
 				(*v.to)[dim] = math.Inf(1)
+			case !isNumber || !exact(int64(amount)) || amount != math.Trunc(amount):
+				return q, fmt.Errorf("%q is %v: want 0 to less than 2^53, or of a capability unlimited", brief(name), v.from[name])
 			// A capability lists a 0 only where one was written, see queueDoc.
-			case amount == 0 && v.to == &q.Capability:
+			case amount == 0 && isCapability:
 				q.denied[dim] = ""
 			default:
-				(*v.to)[dim] = float64(amount)
+				(*v.to)[dim] = amount
 			}
 		}
 	}
@@ -254,6 +226,8 @@ func (l *Ledger) restoreJob(s *snapshotJob) error {
 		return fmt.Errorf("there is no queue %q", brief(s.Queue))
 	case s.Seq > l.seq:
 		return fmt.Errorf("seq is %d: want at most %d, the snapshot's", s.Seq, l.seq)
+	case !exact(s.Min.CPU) || !exact(s.Min.Memory):
+		return fmt.Errorf("min is %d of cpu and %d of memory: want 0 to less than 2^53", s.Min.CPU, s.Min.Memory)
 	}
 	j := l.newJob(s.ID, &q.Queue)
 	j.AnyMix, j.Reserved, j.Seen, j.seq = s.Policy == mixNames[true], s.Reserved, s.Seen, s.Seq
@@ -288,8 +262,8 @@ func (l *Ledger) restoreItem(j *job, s *snapshotItem) (*book.Item, error) {
 	// Outputs come behind all cards.
 	case !s.Output && len(j.Items) >= maxJobItems:
 		return nil, fmt.Errorf("want at most %d items with a min", maxJobItems)
-	case s.Unit == 0:
-		return nil, errors.New("unit is 0: want 1 to less than 2^53")
+	case !exact(s.Min) || !exact(s.Unit) || s.Unit == 0:
+		return nil, fmt.Errorf("min is %d and unit %d: want 0, and 1, to less than 2^53", s.Min, s.Unit)
 	case !j.Reserved:
 		return nil, errors.New("the job isn't reserved: want no min")
 	}
@@ -351,6 +325,8 @@ func (l *Ledger) restoreTask(s *snapshotTask) error {
 		return errors.New("the id is there twice")
 	case s.Seq > l.seq:
 		return fmt.Errorf("seq is %d: want at most %d, the snapshot's", s.Seq, l.seq)
+	case !exact(s.CPU) || !exact(s.Memory):
+		return fmt.Errorf("cpu is %d and memory %d: want 0 to less than 2^53", s.CPU, s.Memory)
 	case state != int(taskPending) && j == nil:
 		return fmt.Errorf("there is no job %q", brief(s.Job))
 	}
@@ -386,7 +362,9 @@ func (l *Ledger) restoreTask(s *snapshotTask) error {
 // restoreCharge restores a charge; without a job, what it asks for. Without an item it covers
 // nothing: the task runs where its job may not, or the job had no item for it.
 func (l *Ledger) restoreCharge(j *job, c *book.Charge, s *snapshotCharge) (err error) {
-	c.Amount, c.Covered = s.Milli, s.Covered
+	if c.Amount, c.Covered = s.Milli, s.Covered; !exact(s.Milli) {
+		return fmt.Errorf("milli is %d: want 0 to less than 2^53", s.Milli)
+	}
 	if c.Alts, err = l.alternatives(s.Key, s.Output); err != nil || j == nil {
 		return err
 	}

@@ -20,7 +20,12 @@ func (l *Ledger) Snapshot() []byte {
 	l.counts.snapshots.Add(1)
 	// The text is made without the lock: document has copied what changes, and a large ledger
 	// takes a while.
-	data, err := json.Marshal(l.document())
+	return textOf(l.document())
+}
+
+// textOf returns a snapshot, or a part of one, as text.
+func textOf(part any) json.RawMessage {
+	data, err := json.Marshal(part)
 	if err != nil {
 		panic("quota: a snapshot has no form in JSON") // it is made of what always has one
 	}
@@ -29,7 +34,7 @@ func (l *Ledger) Snapshot() []byte {
 
 // snapshotDoc is a snapshot, for [Ledger.Snapshot] and [Restore] alike. Fields stand in the
 // order of their names, here and below, so that the keys of the text are sorted. An int64 is
-// an amount, 0 to less than 2^53, and an Amount that or unlimited. A field without omitempty
+// an amount, 0 to less than 2^53, and a value of a queue an Amount. A field without omitempty
 // is always written, and Restore wants it: a text without its tasks would lose what they are
 // charged.
 //
@@ -113,10 +118,10 @@ type snapshotCard struct {
 // it says nothing of: a 0 there is meant, as a Denied without a text. Denied are the cards of
 // entries with faults, and what is wrong with each; Unreadable is what is wrong with all.
 type snapshotQueue struct {
-	Capability map[string]Amount     `json:"capability"`
+	Capability map[string]any        `json:"capability"`
 	Denied     map[string]string     `json:"denied,omitempty"`
-	Deserved   map[string]Amount     `json:"deserved"`
-	Guarantee  map[string]Amount     `json:"guarantee"`
+	Deserved   map[string]any        `json:"deserved"`
+	Guarantee  map[string]any        `json:"guarantee"`
 	Ignored    []corev1.ResourceName `json:"ignored,omitempty"`
 	Name       string                `json:"name"`
 	Orphan     bool                  `json:"orphan,omitempty"`
@@ -251,7 +256,7 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	}
 	for dim, text := range s.denied {
 		switch name := l.m.Name(dim); {
-		case text == "" && doc.Capability[name] == 0:
+		case text == "" && doc.Capability[name] == nil:
 			doc.Capability[name] = 0 // mentioned, and denied; what isn't 0 is mentioned anyway
 		case text == "", text == s.unreadable: // the latter are all cards of a map, which may have forgotten ones
 		default:
@@ -266,8 +271,8 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 
 // amountsDoc returns the elements of a vector that are not 0, by name: a map that is extended
 // has more of these.
-func (l *Ledger) amountsDoc(v []float64) map[string]Amount {
-	doc := map[string]Amount{}
+func (l *Ledger) amountsDoc(v []float64) map[string]any {
+	doc := map[string]any{}
 	for dim := range v {
 		if amount := amountAt(v, dim); amount != 0 {
 			doc[l.m.Name(dim)] = Amount(amount)
