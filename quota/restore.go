@@ -195,7 +195,7 @@ func (l *Ledger) restoreQueue(s *snapshotQueue) (builtQueue, error) {
 			case v.from[name] == unlimitedText && isCapability:
 				(*v.to)[dim] = math.Inf(1)
 			case !isNumber || !exact(int64(amount)) || amount != math.Trunc(amount):
-				return q, fmt.Errorf("%q is %v: want 0 to less than 2^53, or of a capability unlimited", brief(name), v.from[name])
+				return q, fmt.Errorf("%q is %s: want 0 to less than 2^53, or of a capability unlimited", brief(name), brief(string(textOf(v.from[name]))))
 			// A capability lists a 0 only where one was written, see queueDoc.
 			case amount == 0 && isCapability:
 				q.denied[dim] = ""
