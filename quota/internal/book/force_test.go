@@ -146,32 +146,34 @@ func TestDrawOfElsewhere(t *testing.T) {
 func TestFillAllCounts(t *testing.T) {
 	for _, c := range []struct {
 		name    string
+		held    int64 // of cpu
 		charged int64 // of cpu and of A
 		free    int64
 		min     Min
 		want    string
 	}{
-		{"cpu", 0, 10, Min{Plain: Plain{CPU: 10}}, "0"},
-		{"too much cpu", 0, 10, Min{Plain: Plain{CPU: 11}}, "7 item 0 of 0: 7, want 11, room 10 at org of 9007199254740991"},
-		{"too much cpu beyond what is charged", 2, 10, Min{Plain: Plain{CPU: 13}}, "7 item 0 of 0: 7, want 13, room 12 at org of 9007199254740991"},
-		{"no room for cpu", 0, 0, Min{Plain: Plain{CPU: 1}}, "7 item 0 of 0: 7, want 1, room 0 at org of 9007199254740991"},
-		{"cpu that is charged", 2, -5, Min{Plain: Plain{CPU: 2}}, "0"},
-		{"cards", 0, 10, Min{Items: []MinItem{{nil, 10, 1}}}, "0"},
-		{"too many cards", 0, 10, Min{Items: []MinItem{{nil, 11, 1}}}, "9 item 0 of 2: 7, want 11, room 10 at org of 9007199254740991"},
-		{"too many cards beyond those charged", 2, 10, Min{Items: []MinItem{{nil, 13, 1}}}, "9 item 0 of 2: 7, want 13, room 12 at org of 9007199254740991"},
-		{"no room for cards", 0, 0, Min{Items: []MinItem{{nil, 1, 1}}}, "9 item 0 of 2: 7, want 1, room 0 at org of 9007199254740991"},
-		{"cards that are charged", 2, -5, Min{Items: []MinItem{{nil, 2, 1}}}, "0"},
-		{"the first of two", 0, 10, Min{Plain: Plain{11, 11}, Items: []MinItem{{nil, 11, 1}}}, "7 item 0 of 0: 7, want 11, room 10 at org of 9007199254740991"},
+		{"cpu", 0, 0, 10, Min{Plain: Plain{CPU: 10}}, "0"},
+		{"too much cpu", 0, 0, 10, Min{Plain: Plain{CPU: 11}}, "7 item 0 of 0: 7, want 11, room 10 at org of 9007199254740991"},
+		{"too much cpu beyond what is charged", 0, 2, 10, Min{Plain: Plain{CPU: 13}}, "7 item 0 of 0: 7, want 13, room 12 at org of 9007199254740991"},
+		{"cpu of which some is held", 3, 0, 10, Min{Plain: Plain{CPU: 13}}, "0"},
+		{"too much cpu beyond what is held", 3, 0, 10, Min{Plain: Plain{CPU: 14}}, "7 item 0 of 0: 7, want 14, room 13 at org of 9007199254740991"},
+		{"no room for cpu", 0, 0, 0, Min{Plain: Plain{CPU: 1}}, "7 item 0 of 0: 7, want 1, room 0 at org of 9007199254740991"},
+		{"cpu that is charged", 0, 2, -5, Min{Plain: Plain{CPU: 2}}, "0"},
+		{"cards", 0, 0, 10, Min{Items: []MinItem{{nil, 10, 1}}}, "0"},
+		{"too many cards", 0, 0, 10, Min{Items: []MinItem{{nil, 11, 1}}}, "9 item 0 of 2: 7, want 11, room 10 at org of 9007199254740991"},
+		{"too many cards beyond those charged", 0, 2, 10, Min{Items: []MinItem{{nil, 13, 1}}}, "9 item 0 of 2: 7, want 13, room 12 at org of 9007199254740991"},
+		{"no room for cards", 0, 0, 0, Min{Items: []MinItem{{nil, 1, 1}}}, "9 item 0 of 2: 7, want 1, room 0 at org of 9007199254740991"},
+		{"cards that are charged", 0, 2, -5, Min{Items: []MinItem{{nil, 2, 1}}}, "0"},
+		{"the first of two", 0, 0, 10, Min{Plain: Plain{11, 11}, Items: []MinItem{{nil, 11, 1}}}, "7 item 0 of 0: 7, want 11, room 10 at org of 9007199254740991"},
 	} {
 		w := newWorld(t)
-		j := &Job{}
-		w.AddJob(j, w.q)
+		j := w.reserve(Min{Plain: Plain{CPU: c.held}})
 		w.charge(j, Use{Plain: Plain{CPU: c.charged}, Items: []UseItem{{w.alts("A"), c.charged}}})
 		for i := range c.min.Items {
 			c.min.Items[i].Alts = w.alts("A")
 		}
 		for dim := range dims {
-			w.org.Cells[dim].Allocated, w.q.Cells[dim].Allocated = LimitExact-1-c.free, ownExact
+			w.org.Cells[dim].Allocated, w.q.Cells[dim].Allocated = LimitExact-1-c.free-w.org.Cells[dim].Held, ownExact
 		}
 		var a Answer
 		var p Plan

@@ -55,13 +55,6 @@ func (c *Cell) Over() bool {
 	return c.Limit != Unlimited && (c.Allocated > c.Limit || c.Floor() > c.Limit)
 }
 
-// add changes the amounts.
-func (c *Cell) add(allocated, held, elastic int64) {
-	c.Allocated += allocated
-	c.Held += held
-	c.Elastic += elastic
-}
-
 // addSaturated adds amounts of records that nobody has added up yet. So Check sees a sum that
 // is too large also where it is no int64.
 func (c *Cell) addSaturated(allocated, held, elastic int64) {
@@ -94,7 +87,10 @@ type Queue struct {
 // add changes the amounts of a dimension at every level.
 func (q *Queue) add(dim int32, allocated, held, elastic int64) {
 	for ; q != nil; q = q.Parent {
-		q.Cells[dim].add(allocated, held, elastic)
+		c := &q.Cells[dim]
+		c.Allocated += allocated
+		c.Held += held
+		c.Elastic += elastic
 	}
 }
 
