@@ -136,6 +136,19 @@ func TestSpreadInDomains(t *testing.T) {
 	})
 }
 
+// TestSpreadClosest: closest is the rack that holds the most workers beside the leader. Zones reach
+// over racks, and each takes two members: the first rack holds two workers and no leader.
+func TestSpreadClosest(t *testing.T) {
+	var p gang.Packer
+	zones := &gang.Domains{Rows: []int32{0, 2, 4, 1, 3, 5}, Offsets: vector.Offsets{0, 3, 6}}
+	testkit.Check(p.Spread(gang.Spread{Most: 2, Domains: zones}))
+	free := matrixOf(1, vec{1}, vec{1}, vec{3}, vec{0}, vec{0}, vec{0})
+	why, infeasible := p.Infeasible(free, matrixOf(1, vec{2}, vec{1}, vec{1}, vec{1}), nil, racksOf(6, 2))
+	if !infeasible || why.Domain != 1 {
+		t.Errorf("%v, %+v, want rack 1", infeasible, why)
+	}
+}
+
 func FuzzSpread(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
 	f.Fuzz(func(t *testing.T, seed, options uint64) {
