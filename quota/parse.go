@@ -220,16 +220,11 @@ func parseCounts(text string, failToZero, isQuota bool) ([]Item, []entryError) {
 // if it is some. The place counts from the beginning of what the user wrote, with the space
 // before it.
 func jsonFault(text []byte, after int) string {
-	var value json.RawMessage
-	err := json.Unmarshal(text, &value)
-	if err == nil {
+	var syntax *json.SyntaxError
+	if !errors.As(json.Unmarshal(text, new(json.RawMessage)), &syntax) {
 		return ""
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Sprintf("%v at byte %d", err, syntax.Offset+int64(after))
-	}
-	return err.Error()
+	return fmt.Sprintf("%v at byte %d", syntax, syntax.Offset+int64(after))
 }
 
 // decodeCounts takes what Go decodes into a map[string]int, or nothing: names as they

@@ -449,16 +449,11 @@ func (r *reconciler) wait() {
 		}
 	}
 	for id, w := range waiting {
-		// What asks for the same is no change: the same view twice has one number.
-		if old := l.waiting[id]; old == nil || !old.asksAs(w) {
+		// What asks for the same is no change: the same view twice has one number. Lists of
+		// alternatives are one value per key.
+		if old := l.waiting[id]; old == nil || old.job != w.job || old.queue != w.queue || old.use.Plain != w.use.Plain || !slices.Equal(old.use.Items, w.use.Items) {
 			l.waiting[id] = w
 			r.rep.Changed = true
 		}
 	}
-}
-
-// asksAs compares what two tasks ask for. Lists of alternatives are one value per key.
-func (t *TaskRequest) asksAs(other *TaskRequest) bool {
-	return t.job == other.job && t.queue == other.queue && t.use.Plain == other.use.Plain &&
-		slices.Equal(t.use.Items, other.use.Items)
 }

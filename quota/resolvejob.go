@@ -195,15 +195,11 @@ func (r *resolver) known(req *JobRequest, where string, names []string) *book.Al
 	var seen book.Set
 	for _, name := range names {
 		dim, ok := r.dims[name]
-		if ok {
-			// A pool that scales from zero has no node with the card yet. Its quota says that
-			// there will be one.
-			if _, ok = r.found.known[name]; !ok {
-				ok = r.inQuota(dim)
-			}
-		}
+		_, known := r.found.known[name]
 		switch {
-		case !ok:
+		// A pool that scales from zero has no node with the card yet. Its quota says that there
+		// will be one.
+		case !ok, !known && !r.inQuota(dim):
 			r.note(unknown(where, name, r.knownCards()))
 		// The plugin's parser takes a name as often as it is written.
 		case !seen.Has(dim):

@@ -3,7 +3,6 @@ package quota
 import (
 	"slices"
 
-	"github.com/resvec/resvec/quota/internal/book"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -41,7 +40,11 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []entryError, error) {
 			cards[i] = r.carriedOn(task.node(), resource, cards[:i])
 		}
 		if cards[i] >= 0 && (unnamed || alts.Index(cards[i]) < 0) {
-			r.note(entryError{Name: r.cards[cards[i]], Code: codeCardMismatch, Value: asked(alts, unnamed)})
+			asked := "cards that can't be had"
+			if !unnamed {
+				asked = brief(keyOf(alts))
+			}
+			r.note(entryError{Name: r.cards[cards[i]], Code: codeCardMismatch, Value: asked})
 		}
 	}
 	// Not before: the items up to here are those on cards.
@@ -50,14 +53,6 @@ func (l *Ledger) resolveRunning(task *Task) (*sightTask, []entryError, error) {
 		cards = append(cards, it.Alts.Cards[0])
 	}
 	return &sightTask{req: t, on: on, cards: cards}, r.notes, nil
-}
-
-// asked is what a task asks for that runs on another card.
-func asked(alts *book.Alternatives, unnamed bool) string {
-	if unnamed {
-		return "cards that can't be had"
-	}
-	return brief(keyOf(alts))
 }
 
 // carriedOn returns the first card of a node that a resource carries and that isn't taken,

@@ -73,9 +73,14 @@ func (l *Ledger) SetQueues(queues []Queue) (orphans []string, seq uint64, err er
 
 // setQueues takes queues over, whose faults were looked for. Only their sums can be too large.
 func (l *Ledger) setQueues(queues []builtQueue, wide *vectormap.ResourceVectorMap) (orphans []string, err error) {
-	heirs := l.orphaned(queues)
+	parents := make(map[string]string, len(queues))
+	for i := range queues {
+		parents[queues[i].Name] = queues[i].Parent
+	}
+	heirs := l.orphaned(parents)
+	maps.Copy(parents, heirs)
 	// All that can fail comes before the first change: an error leaves the ledger as it is.
-	if err := l.tooLarge(queues, heirs); err != nil {
+	if err := l.tooLarge(parents); err != nil {
 		return nil, err
 	}
 	// Old records first: new ones are made as wide as these are then.
@@ -118,11 +123,7 @@ func (l *Ledger) setQueues(queues []builtQueue, wide *vectormap.ResourceVectorMa
 // is deleted together with those between frees nothing of a limit that stays. For example
 // org, with a limit of 5, has team below it, and that a leaf with 5 charged. When team and
 // leaf go together the orphan counts in org, where else 5 more would be admitted.
-func (l *Ledger) orphaned(queues []builtQueue) (parents map[string]string) {
-	stays := make(map[string]bool, len(queues))
-	for i := range queues {
-		stays[queues[i].Name] = true
-	}
+func (l *Ledger) orphaned(queues map[string]string) (parents map[string]string) {
 	parents = map[string]string{}
 	nearest := map[*book.Queue]string{} // it or, if it goes, the one above that stays
 	// The tree is that of before: new queues may have another one, and what runs was decided
@@ -130,9 +131,10 @@ func (l *Ledger) orphaned(queues []builtQueue) (parents map[string]string) {
 	for _, q := range l.book.TopDown() {
 		name := queueName(q)
 		nearest[q] = name
-		if above := nearest[q.Parent]; !stays[name] && q.Jobs > 0 {
+		_, stays := queues[name]
+		if above := nearest[q.Parent]; !stays && q.Jobs > 0 {
 			parents[name] = above
-		} else if !stays[name] {
+		} else if !stays {
 			nearest[q] = above
 		}
 	}
@@ -143,12 +145,7 @@ func (l *Ledger) orphaned(queues []builtQueue) (parents map[string]string) {
 // are largest at the top, and two trees that each are small enough may become one. It is
 // the one thing that new queues can make wrong with amounts that were right: single sums
 // are looked at when they grow.
-func (l *Ledger) tooLarge(queues []builtQueue, heirs map[string]string) error {
-	parents := make(map[string]string, len(queues))
-	for i := range queues {
-		parents[queues[i].Name] = queues[i].Parent
-	}
-	maps.Copy(parents, heirs)
+func (l *Ledger) tooLarge(parents map[string]string) error {
 	// By names, in the tree that is to be. The records are still those of the old one.
 	sums := treeSums{dims: l.m.Len(), parents: parents}
 	for q := range l.byName() {
