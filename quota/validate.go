@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -88,7 +89,14 @@ type faultsError struct {
 	is []error
 }
 
-func (e *faultsError) Unwrap() []error { return slices.Concat([]error{e.error}, e.is) }
+// Unwrap returns the faults alone: is has no place in the configuration, and
+// [vectormap.Faults] lists what has one.
+func (e *faultsError) Unwrap() error { return e.error }
+
+// Is reports whether a fault is target.
+func (e *faultsError) Is(target error) bool {
+	return slices.ContainsFunc(e.is, func(is error) bool { return errors.Is(is, target) })
+}
 
 // pathOf is the place of a queue in the caller's list, by index: its name may be what is
 // wrong.
