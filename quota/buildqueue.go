@@ -32,8 +32,7 @@ type builtQueue struct {
 	// denied has dimensions whose 0 is a limit. An empty text: it is meant. Another says what
 	// is wrong with the entry; refusals repeat it, and the card doesn't count as configured.
 	denied     map[int]string
-	unreadable string                // what is wrong with the quota as a whole: it denies every card, also those that come later
-	ignored    []corev1.ResourceName // of the capability, what doesn't count; Validate warns of what carries cards
+	unreadable string // what is wrong with the quota as a whole: it denies every card, also those that come later
 }
 
 // denyUnreadable denies the cards of a map that an unreadable quota may have had: a fault
@@ -170,8 +169,6 @@ func (b *queueBuilder) build() {
 	if _, read := b.texts[QuotaAnnotation]; !read && b.of.Annotations[QuotaAnnotation] != "" {
 		b.notes = append(b.notes, entryError{Code: codeIgnoredAnnotation, Field: QuotaAnnotation, Value: main})
 	}
-	// Of the capability alone: Validate warns of what looks like a limit and is none.
-	q.ignored = ignored(b.m, b.of.Capability)
 }
 
 // checkCards makes faults of what is wrong with Cards: these a caller lists, unlike an
@@ -198,16 +195,6 @@ func (b *queueBuilder) checkCards() {
 	}
 }
 
-// ignored returns the names of a list that quotas don't use, sorted.
-func ignored(m *vectormap.ResourceVectorMap, list corev1.ResourceList) (names []corev1.ResourceName) {
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if _, is := outputIndex(m, name); !is && name != corev1.ResourceCPU && name != corev1.ResourceMemory {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // vector makes one vector of a list and an annotation. faults are what is wrong with entries
 // of the annotation.
 func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string) (v vector.ResourceVector, faults []entryError) {
@@ -219,8 +206,11 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			b.q.denied[dim] = ""
 		}
 	}
-	for _, name := range ignored(b.m, list) {
-		b.note(entryError{Name: string(name), Code: codeIgnoredResource})
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if _, is := outputIndex(b.m, name); is || name == corev1.ResourceCPU || name == corev1.ResourceMemory {
+			continue
+		}
+		b.note(entryError{Name: string(name), Code: codeIgnoredResource, Field: what})
 		if badName(string(name)) != nil {
 			b.faults.add(b.q.invalid(b.path.Child(what).Key(brief(string(name))), brief(string(name)), "want the name of a resource"), ErrBadName)
 		}

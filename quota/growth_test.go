@@ -478,7 +478,7 @@ func buildResources(t *testing.T, n int) func() {
 	for _, name := range names(n, "example.com/r%d") {
 		many[corev1.ResourceName(name)] = resource.MustParse("1")
 	}
-	return builds(t, Config{}, nil, Queue{Capability: many, Guarantee: many, Deserved: many}, n)
+	return builds(t, Config{}, nil, Queue{Capability: many, Guarantee: many, Deserved: many}, 3*n)
 }
 
 func buildUnreadable(t *testing.T, n int) func() {

@@ -178,7 +178,7 @@ func (l *Ledger) restoreQueue(s *snapshotQueue) (builtQueue, error) {
 	}
 	q := builtQueue{
 		Name: s.Name, Parent: s.Parent, Priority: s.Priority, State: cmp.Or(states[s.State], stateUnknown),
-		ignored: s.Ignored, denied: map[int]string{}, unreadable: s.Unreadable,
+		denied: map[int]string{}, unreadable: s.Unreadable,
 	}
 	for _, v := range []struct {
 		to   *vector.ResourceVector

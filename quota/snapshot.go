@@ -118,17 +118,16 @@ type snapshotCard struct {
 // it says nothing of: a 0 there is meant, as a Denied without a text. Denied are the cards of
 // entries with faults, and what is wrong with each; Unreadable is what is wrong with all.
 type snapshotQueue struct {
-	Capability map[string]any        `json:"capability"`
-	Denied     map[string]string     `json:"denied,omitempty"`
-	Deserved   map[string]any        `json:"deserved"`
-	Guarantee  map[string]any        `json:"guarantee"`
-	Ignored    []corev1.ResourceName `json:"ignored,omitempty"`
-	Name       string                `json:"name"`
-	Orphan     bool                  `json:"orphan,omitempty"`
-	Parent     string                `json:"parent"`
-	Priority   int32                 `json:"priority"`
-	State      string                `json:"state"`
-	Unreadable string                `json:"unreadable,omitempty"`
+	Capability map[string]any    `json:"capability"`
+	Denied     map[string]string `json:"denied,omitempty"`
+	Deserved   map[string]any    `json:"deserved"`
+	Guarantee  map[string]any    `json:"guarantee"`
+	Name       string            `json:"name"`
+	Orphan     bool              `json:"orphan,omitempty"`
+	Parent     string            `json:"parent"`
+	Priority   int32             `json:"priority"`
+	State      string            `json:"state"`
+	Unreadable string            `json:"unreadable,omitempty"`
 }
 
 // snapshotTask is a task that is charged, or waits. Order is its place among the tasks of
@@ -251,8 +250,7 @@ func (l *Ledger) queueDoc(q *queue) snapshotQueue {
 	s := &q.spec
 	doc := snapshotQueue{
 		Capability: l.amountsDoc(s.Capability), Deserved: l.amountsDoc(s.Deserved), Guarantee: l.amountsDoc(s.Guarantee),
-		Ignored: slices.Sorted(slices.Values(s.ignored)),
-		Name:    s.Name, Orphan: q.Orphan, Parent: queueName(q.Parent), Priority: s.Priority, State: strings.ToLower(string(s.State)), Unreadable: s.unreadable,
+		Name: s.Name, Orphan: q.Orphan, Parent: queueName(q.Parent), Priority: s.Priority, State: strings.ToLower(string(s.State)), Unreadable: s.unreadable,
 	}
 	for dim, text := range s.denied {
 		switch name := l.m.Name(dim); {

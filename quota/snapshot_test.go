@@ -111,8 +111,7 @@ func TestSnapshot(t *testing.T) {
 	capability, _ := vectorOf(m, `cpu:1 <"\:2`)
 	deserved, _ := vectorOf(m, "A:1")
 	l := testkit.Must(newBuilt(Config{OnEvent: func(Event) {}}, m, cluster(map[string]string{"n": "A:1"}), []builtQueue{
-		{Name: `"q" & ü`, Priority: -3, State: stateUnknown, Capability: capability, denied: map[int]string{m.Len() - 1: `the count is "<\n"`},
-			ignored: []corev1.ResourceName{"pods", "nvidia.com/gpu"}},
+		{Name: `"q" & ü`, Priority: -3, State: stateUnknown, Capability: capability, denied: map[int]string{m.Len() - 1: `the count is "<\n"`}},
 		{Name: "d", Deserved: deserved, Guarantee: deserved}, {Name: "all", Capability: deserved},
 	}))
 	testkit.Must(l.Declare([]device.Card{{Name: `<"\`}, {Name: "ä\n", Resource: "r/x"}}))
@@ -123,7 +122,6 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	w.want(fmt.Sprint(w.queues[`"q" & ü`].spec.ignored), "[nvidia.com/gpu pods]")
 	restored = testkit.Must(Restore(w.cfg, nil, w.Snapshot()))
 	w.want(fmt.Sprintf("%q", sortedCards(restored)), `["<\"\\" "A" "ä\n"]`)
 	if _, err := Restore(w.cfg, nil, nil); !errors.Is(err, ErrSnapshot) {

@@ -33,12 +33,13 @@ func (c *Config) warnings(m *vectormap.ResourceVectorMap, built []builtQueue, no
 	v := validator{m: m, enforced: c.EnforceGuarantee, at: map[string]int{}, of: map[string]*builtQueue{}, children: map[string][]*builtQueue{}}
 	for i := range built {
 		for _, e := range notes[i] {
-			switch {
+			switch path := e.below(pathOf(i), listCapability); {
 			case e.Field == cardsField && !e.isNote(): // an error
-			case e.Code == codeIgnoredResource && catalog != nil && len(catalog.CardsFor(corev1.ResourceName(e.Name))) > 0:
-				// That it limits no cards is said below.
+			// Who writes a limit of nvidia.com/gpu into the capability believes that cards are
+			// limited.
+			case e.Code == codeIgnoredResource && e.Field == listCapability && catalog != nil && len(catalog.CardsFor(corev1.ResourceName(e.Name))) > 0:
+				v.warnings = append(v.warnings, field.Forbidden(path, fmt.Sprintf("queue %q: this limits no cards: write them into the quota annotation", brief(built[i].Name))).WithOrigin("no-limit-of-cards"))
 			default:
-				path := e.below(pathOf(i), listCapability)
 				v.warnings = append(v.warnings, built[i].invalid(path, field.OmitValueType{}, "%s", e.detail()).WithOrigin(e.Code))
 			}
 		}
@@ -243,14 +244,6 @@ func (v *validator) cluster(catalog *device.Catalog) {
 			card, isCard := cardOf(v.m, dim)
 			if _, found := cards[card]; isCard && !found && q.mentions(dim) {
 				v.warn(q, "capability", dim, amountAt(q.Capability, dim), "no node has that card", -1, "card-without-node")
-			}
-		}
-		// Who writes a limit of nvidia.com/gpu into the capability believes that cards are
-		// limited.
-		for _, resource := range q.ignored {
-			if len(catalog.CardsFor(resource)) > 0 {
-				v.warnings = append(v.warnings, field.Forbidden(pathOf(v.at[name]).Child("capability").Key(brief(oneLine(string(resource)))),
-					fmt.Sprintf("queue %q: this limits no cards: write them into the quota annotation", brief(name))).WithOrigin("no-limit-of-cards"))
 			}
 		}
 	}
