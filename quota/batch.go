@@ -8,8 +8,7 @@ func (l *Ledger) EnqueueableBatch(dst *vector.Mask, jobs []*JobRequest) (seq uin
 	for _, r := range jobs {
 		l.serves(r.owner)
 	}
-	find := func(i int) { l.queueOf(&jobs[i].queueAt, jobs[i].queue) }
-	return l.batch(dst, len(jobs), find, func(s *scratch, i int) { l.mayReserve(s, jobs[i]) })
+	return l.batch(dst, len(jobs), func(s *scratch, i int) { l.mayReserve(s, jobs[i]) })
 }
 
 // AllocatableBatch is EnqueueableBatch for Allocatable.
@@ -17,18 +16,11 @@ func (l *Ledger) AllocatableBatch(dst *vector.Mask, tasks []*TaskRequest) (seq u
 	for _, t := range tasks {
 		l.serves(t.owner)
 	}
-	find := func(i int) {
-		l.queueOf(&tasks[i].queueAt, tasks[i].queue)
-		l.jobOf(tasks[i])
-	}
-	return l.batch(dst, len(tasks), find, func(s *scratch, i int) { l.mayCharge(s, tasks[i], nil) })
+	return l.batch(dst, len(tasks), func(s *scratch, i int) { l.mayCharge(s, tasks[i], nil) })
 }
 
-// findAhead is how many questions find their records before the first of them is decided.
-const findAhead = 256
-
 // batch sets the bits of those of n questions whose answer is yes.
-func (l *Ledger) batch(dst *vector.Mask, n int, find func(i int), decide func(s *scratch, i int)) (seq uint64) {
+func (l *Ledger) batch(dst *vector.Mask, n int, decide func(s *scratch, i int)) (seq uint64) {
 	l.rlock()
 	defer l.mu.RUnlock()
 	s := l.scratch()
@@ -37,13 +29,6 @@ func (l *Ledger) batch(dst *vector.Mask, n int, find func(i int), decide func(s 
 	// All at once: goroutines that ask in batches don't meet here for each question.
 	l.counts.questions.Add(uint64(n))
 	for i := range n {
-		if i%findAhead == 0 {
-			// The records lie anywhere in memory. It is asked for many of them at a time, and a
-			// decision would wait for each of its own.
-			for k := i; k < min(i+findAhead, n); k++ {
-				find(k)
-			}
-		}
 		if decide(s, i); s.answer.OK() {
 			dst.Set(i)
 		}
