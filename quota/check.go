@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/resvec/resvec/quota/internal/book"
 )
@@ -55,7 +56,11 @@ func (v violation) String() string {
 			text += fmt.Sprintf("%s %q, ", of.what, brief(of.name))
 		}
 	}
-	return fmt.Sprintf("%s%d instead of %d: %s", text, v.got, v.want, ruleTexts[v.rule])
+	// Some rules are of no amount.
+	if v.got != v.want {
+		text += fmt.Sprintf("%d instead of %d, ", v.got, v.want)
+	}
+	return strings.TrimSuffix(text, ", ") + ": " + ruleTexts[v.rule]
 }
 
 // check returns what doesn't agree, in the book or between it and the names, in order. The

@@ -47,15 +47,20 @@ func compare(is, here json.RawMessage, all bool) (place string, err error) {
 	case is[0] == '{' && here[0] == '{':
 		values, wanted := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 		_ = json.Unmarshal(here, &wanted)
+		unknown := map[string]bool{} // keys, in upper case
 		for key, value := range members(string(is)) {
+			isUnknown, folded := wanted[key] == nil, strings.ToUpper(strings.ToLower(key))
 			switch {
 			// Of two amounts nobody knows which was meant.
 			case values[key] != nil:
 				return "." + brief(key), errors.New("is there twice: want it once")
-			case wanted[key] == nil && all:
+			// To encoding/json both may be one key that may be missing, of which the last one counts.
+			case isUnknown && unknown[folded]:
+				return "." + brief(key), errors.New("is there twice, in another case: want it once")
+			case isUnknown && all:
 				return "." + brief(key), fmt.Errorf("is %s in the snapshot and nothing here: want the same", brief(string(value)))
 			}
-			values[key] = value
+			values[key], unknown[folded] = value, isUnknown
 		}
 		for _, key := range sorted(wanted) {
 			if values[key] == nil {

@@ -186,7 +186,7 @@ func restoreAlternatives(t *testing.T, n int) func() {
 // restoreFaults restores what is nothing but long.
 func restoreFaults(t *testing.T, n int) func() {
 	work := []func(){
-		restores(t, Config{}, `"known":[`+numbered(n, `{"card":"c%06d"}`, ",")+`,{"card":"c000000"}]`, "known has"),
+		restores(t, Config{}, `"known":[`+numbered(n, `{"card":"c%06d"}`, ",")+`,{"card":"c000000"}]`, "want each card once"),
 		restores(t, Config{}, `"queues":[`+numbered(n, `{"name":"q%d","parent":"q0","state":"open"}`, ",")+`]`, "cycle"),
 		restores(t, Config{}, `"queues":[`+strings.Repeat(`{"name":"q","state":"open"},`, n)+`{"name":"q","state":"open"}]`, "Duplicate value"),
 		restores(t, Config{}, `"queues":[`+numbered(n, `{"name":"q%d","parent":"p%[1]d","state":"open"}`, ",")+`]`, "there is no queue"),

@@ -90,7 +90,6 @@ func (d *snapshotDoc) cards() []string {
 			add(c.Card, c.Output)
 		}
 	}
-	delete(cards, "") // of tasks that wait
 	for i := range d.Queues {
 		q := &d.Queues[i]
 		for _, names := range []iter.Seq[string]{maps.Keys(q.Capability), maps.Keys(q.Deserved), maps.Keys(q.Guarantee), maps.Keys(q.Denied)} {
@@ -104,6 +103,7 @@ func (d *snapshotDoc) cards() []string {
 	for i := range d.Known {
 		cards[d.Known[i].Card] = true // by its name, which may have a | in it
 	}
+	delete(cards, "") // of tasks that wait; elsewhere it is a fault of the record
 	return sorted(cards)
 }
 
@@ -117,7 +117,11 @@ func (l *Ledger) restore(doc *snapshotDoc) error {
 	// them while jobs still name them.
 	l.source = &discovery{known: map[string][]corev1.ResourceName{}}
 	for i := range doc.Known {
-		l.source.known[doc.Known[i].Card] = doc.Known[i].Resources
+		card := doc.Known[i].Card
+		if _, twice := l.source.known[card]; twice || card == "" {
+			return fmt.Errorf("known[%d].card is %q: want each card once, by its name", i, brief(card))
+		}
+		l.source.known[card] = doc.Known[i].Resources
 	}
 	queues := make([]builtQueue, len(doc.Queues))
 	for i := range doc.Queues {
@@ -181,13 +185,14 @@ func (l *Ledger) restoreQueue(s *snapshotQueue) (builtQueue, error) {
 		denied: map[int]string{}, unreadable: s.Unreadable,
 	}
 	for _, v := range []struct {
+		what string
 		to   *vector.ResourceVector
 		from map[string]any
-	}{{&q.Capability, s.Capability}, {&q.Deserved, s.Deserved}, {&q.Guarantee, s.Guarantee}} {
+	}{{listCapability, &q.Capability, s.Capability}, {"deserved", &q.Deserved, s.Deserved}, {"guarantee", &q.Guarantee, s.Guarantee}} {
 		*v.to = l.m.NewVector()
 		for _, name := range sorted(v.from) {
 			dim, err := l.dimension(name)
-			isCapability := v.to == &q.Capability
+			isCapability := v.what == listCapability
 			amount, isNumber := v.from[name].(float64)
 			switch {
 			case err != nil:
@@ -195,7 +200,7 @@ func (l *Ledger) restoreQueue(s *snapshotQueue) (builtQueue, error) {
 			case v.from[name] == unlimitedText && isCapability:
 				(*v.to)[dim] = math.Inf(1)
 			case !isNumber || !exact(int64(amount)) || amount != math.Trunc(amount):
-				return q, fmt.Errorf("%q is %s: want 0 to less than 2^53, or of a capability unlimited", brief(name), brief(string(textOf(v.from[name]))))
+				return q, fmt.Errorf("%s of %q is %s: want 0 to less than 2^53, or of a capability unlimited", v.what, brief(name), brief(string(textOf(v.from[name]))))
 			// A capability lists a 0 only where one was written, see queueDoc.
 			case amount == 0 && isCapability:
 				q.denied[dim] = ""
@@ -270,7 +275,11 @@ func (l *Ledger) restoreItem(j *job, s *snapshotItem) (*book.Item, error) {
 	// How its holds are kept depends on the job's policy, which stands in the same record.
 	it := book.NewItem(book.MinItem{Alts: alts, Amount: s.Min, Unit: s.Unit}, j.AnyMix)
 	for at, dim := range alts.Cards {
-		held := s.Holds[l.resource(int(dim))]
+		card := l.resource(int(dim))
+		held := s.Holds[card]
+		if !exact(held) {
+			return nil, fmt.Errorf("holds has %d on %q: want 0 to less than 2^53", held, brief(card))
+		}
 		if held > 0 && !it.Spreads {
 			it.At = int32(at)
 		}
