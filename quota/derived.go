@@ -8,8 +8,8 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// limit makes the limits of every queue, and marks what exceeds them. It follows each
-// change of the tree, of quotas and of the catalog.
+// limit makes the limits of every queue. It follows each change of the tree, of quotas and
+// of the catalog.
 func (l *Ledger) limit() {
 	l.stale = l.stale[:0]
 	for dim := range l.m.Len() {

@@ -10,7 +10,7 @@ import (
 
 // The files of the package, in reading order:
 //
-//	what is configured  config.go; queue.go, buildqueue.go, validate.go
+//	what is configured  config.go; queue.go, readqueues.go, buildqueue.go, validate.go
 //	                    (queues); catalog.go (cards, the map)
 //	the ledger          ledger.go, records.go, intern.go; tree.go (new queues, a new
 //	                    catalog), derived.go (limits, shares)

@@ -91,7 +91,7 @@ func (r *reconciler) tasksOf(j *job) iter.Seq[*task] {
 }
 
 // run changes the ledger. What goes comes before what comes, and charges before holds. A view
-// is no request: nobody asks whether something fits, and what doesn't is marked.
+// is no request: nobody asks whether something fits, and a queue may be over its limit then.
 func (r *reconciler) run() {
 	l := r.l
 	// First, so that what has ended takes no room from what is charged and held then.

@@ -228,8 +228,7 @@ func (l *Ledger) link() {
 	for _, q := range l.book.TopDown() {
 		recordOf(q).inherit(l.cfg.MissingUnlimited)
 	}
-	// Jobs count in other queues now, so no sum of a parent holds any more. Limits come
-	// last: they mark what exceeds them.
+	// Jobs count in other queues now, so no sum of a parent holds any more.
 	l.book.Total(l.records())
 	l.limit()
 }

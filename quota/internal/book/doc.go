@@ -14,7 +14,7 @@
 //     queue with children has the sums of its children, too.
 //  2. No amount is negative, and no charge covers more than itself. What a tree uses and
 //     holds comes to less than 2^53, where integers stop being exact in a float64, unless
-//     that would let one queue stop another (Queue.countRoom). It is always an int64.
+//     that would let one queue stop another (Option.count). It is always an int64.
 //  3. The min of an item is what its charges cover, and what is held for it.
 //  4. Charges and hold of an item are on its cards: on one, unless the item spreads.
 //  5. Every charge has its job, every job its queue, and nothing else is counted. An orphan

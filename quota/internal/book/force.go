@@ -90,7 +90,7 @@ func (p *Plan) FillAll(a *Answer, q *Queue) bool {
 	a.clear()
 	for dim, held := range p.next.Held {
 		amount, r := p.next.Min[dim], Option{Dim: int32(dim), Room: Unlimited}
-		if r.count(q, amount, amount-held+p.of(r.Dim).vacated, 0); a.OK() && held > 0 && r.Why == TooLarge {
+		if r.count(q, amount, amount-held+p.change(r.Dim).vacated, 0); a.OK() && held > 0 && r.Why == TooLarge {
 			a.lacks(lacksPlain[dim], amount, r)
 		}
 	}
@@ -104,7 +104,7 @@ func (p *Plan) FillAll(a *Answer, q *Queue) bool {
 		}
 		for at, card := range it.Alts.Cards {
 			held, r := it.HeldAt(at), Option{Item: i, Dim: card, Room: Unlimited}
-			if r.count(q, held, p.of(card).vacated, 0); a.OK() && held > 0 && r.Why == TooLarge {
+			if r.count(q, held, p.change(card).vacated, 0); a.OK() && held > 0 && r.Why == TooLarge {
 				r.Room += it.Min - held // what the whole item may have
 				a.lacks(LacksCards, it.Min, r)
 			}

@@ -7,9 +7,8 @@ type Quota struct {
 	Deserved   int64 // what the share is measured by
 }
 
-// SetLimits makes the limits of every queue in some dimensions.
-// cluster is what there is of a dimension. The limit is the capability or, where guarantees are
-// enforced, Real:
+// SetLimits makes the limits of every queue in some dimensions. cluster is what there is of a
+// dimension. The limit is the capability or, where guarantees are enforced, Real:
 //
 //	Real     = min(capability, max(0, total - Σ guarantees) + guarantee)
 //	Deserved = max(min(what is configured, Real), guarantee)

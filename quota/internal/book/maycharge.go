@@ -66,7 +66,7 @@ type Answer struct {
 
 // Option is an alternative of an item, and the room there: the most that can be had.
 type Option struct {
-	Item  int // its index; 0 for cpu and memory
+	Item  int // its index; 0 for cpu and memory, but in Copies -2 and -1
 	Dim   int32
 	Why   Reason // what limits the room; Yes: it is enough. MayReserve doesn't note Yes of an item that spreads
 	Room  int64  // negative if a limit is exceeded
@@ -250,10 +250,11 @@ func (q *Queue) itemRoom(it *Item, at int, card int32, amount int64) Option {
 	return q.chargeRoom(card, amount, held, moving)
 }
 
-// count makes r what may be charged or held in a queue beyond what is there already, whatever
-// the limits are, if that is less than r and an amount is more. held is there already, and
-// what is moving comes as a whole. Without it one queue could ask for so much, of what nothing
-// limits, that the sums of all are no numbers any more. So
+// count limits r to what can be counted in a queue, whatever the limits are. It does so only
+// for an amount that can't be: others keep the room that limits leave. held is a part of the
+// amount that the queue has already, and what is moving comes as a whole or not at all.
+// Without it one queue could ask for so much, of what nothing limits, that the sums of all
+// are no numbers any more. So
 //
 //   - the sum of a tree stays below LimitExact: a request for more is refused;
 //   - but a queue may always come to ownExact, whatever the others have. So what one queue

@@ -85,7 +85,7 @@ func (a *Answer) fillAny(q *Queue, index int, it *Item, p *Plan) bool {
 			r.Why = Promised
 		}
 		if more := min(left, whole-min(covered, whole)); more > 0 {
-			r.count(q, covered+more, covered+p.of(card).vacated, 0)
+			r.count(q, covered+more, covered+p.change(card).vacated, 0)
 			if r.Why == TooLarge {
 				whole, tooLarge = wholeUnits(r.Room, covered, it.Unit), true
 			}
@@ -128,7 +128,7 @@ func (q *Queue) minRoom(dim int32, amount, covered int64, p *Plan) Option {
 	if amount > r.Room && amount <= unheld {
 		r.Why = Promised
 	}
-	r.count(q, amount, covered+p.of(dim).vacated, 0)
+	r.count(q, amount, covered+p.change(dim).vacated, 0)
 	return r
 }
 
@@ -139,7 +139,7 @@ func (q *Queue) minRoom(dim int32, amount, covered int64, p *Plan) Option {
 // held for other jobs.
 func (q *Queue) floorRoom(dim int32, p *Plan) (r Option, unheld int64) {
 	r, unheld = Option{Dim: dim}, Unlimited
-	own := p.of(dim)
+	own := p.change(dim)
 	for ; q != nil; q = q.Parent {
 		c, free := &q.Cells[dim], Unlimited
 		if c.Limit != Unlimited {

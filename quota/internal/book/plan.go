@@ -29,8 +29,8 @@ type change struct {
 // to be.
 func (it *Item) covered() int64 { return it.Min - it.Held }
 
-// of returns the change of a dimension.
-func (p *Plan) of(dim int32) *change {
+// change returns the change of a dimension.
+func (p *Plan) change(dim int32) *change {
 	if n := int(dim) + 1 - len(p.changes); n > 0 {
 		p.changes = append(p.changes, make([]change, n)...)
 	}
@@ -40,7 +40,7 @@ func (p *Plan) of(dim int32) *change {
 // grow changes what a dimension gets. Only a few of many have a change, and only these are
 // cleared for the next job.
 func (p *Plan) grow(dim int32, floor, held, vacated int64) {
-	c := p.of(dim)
+	c := p.change(dim)
 	c.floor, c.held, c.vacated = c.floor+floor, c.held+held, c.vacated+vacated
 	p.changed = append(p.changed, dim)
 }

@@ -13,7 +13,7 @@ package book
 const Unlimited = int64(1<<63 - 1)
 
 // Every single amount is below LimitExact, where integers stop being exact in a float64.
-// Sums are larger only where that keeps one queue from another's way, see Queue.countRoom.
+// Sums are larger only where that keeps one queue from another's way, see Option.count.
 const (
 	LimitExact = int64(1) << 53
 	ownExact   = LimitExact / 2   // what a queue may come to, whatever others have
