@@ -136,8 +136,8 @@ func (c *Config) read(q *Queue) map[string]quotaText {
 	return read
 }
 
-// queueBuilder makes the vectors of one queue. Three of them may come of one annotation and
-// name the same resources: each note is there once.
+// queueBuilder makes the vectors of one queue. Three of them may come of one annotation,
+// whose faults are noted once.
 type queueBuilder struct {
 	m      *vectormap.ResourceVectorMap
 	of     *Queue
@@ -147,7 +147,6 @@ type queueBuilder struct {
 	texts  map[string]quotaText
 	faults *faults
 	notes  []entryError
-	noted  map[entryError]bool
 	said   map[string]bool // annotations whose faults are notes already
 }
 
@@ -157,7 +156,7 @@ const listCapability = "capability"
 // build makes the queue. What is wrong with an annotation, which a tenant writes, becomes a
 // note; what is wrong with a list of the caller, an error.
 func (b *queueBuilder) build() {
-	b.noted, b.said = map[entryError]bool{}, map[string]bool{}
+	b.said = map[string]bool{}
 	b.checkCards()
 	q, main := b.q, b.config.quotaKey()
 	var faults []entryError
@@ -210,7 +209,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		if _, is := outputIndex(b.m, name); is || name == corev1.ResourceCPU || name == corev1.ResourceMemory {
 			continue
 		}
-		b.note(entryError{Name: string(name), Code: codeIgnoredResource, Field: what})
+		b.notes = append(b.notes, entryError{Name: string(name), Code: codeIgnoredResource, Field: what})
 		if badName(string(name)) != nil {
 			b.faults.add(b.q.invalid(b.path.Child(what).Key(brief(string(name))), brief(string(name)), "want the name of a resource"), ErrBadName)
 		}
@@ -228,7 +227,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		switch amount := wholeOf(q, scale); {
 		// Whoever writes more than a ledger counts means that there is no limit.
 		case amount == Unlimited && what == listCapability:
-			b.note(entryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
+			b.notes = append(b.notes, entryError{Name: string(name), Code: codeUnlimited, Field: what, Value: quantity.Text(q)})
 			v[dim] = math.Inf(1)
 		case !exact(amount):
 			b.faults.add(b.q.invalid(path, brief(quantity.Text(q)), "want 0 to less than 2^53%s", unit.whole), ErrBadAmount)
@@ -237,7 +236,7 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 			// A note and no fault: 1500m bytes of memory are more often a typing error than
 			// not, and yet a limit.
 			if q.Cmp(*resource.NewScaledQuantity(amount, scale)) != 0 {
-				b.note(entryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit.plural())})
+				b.notes = append(b.notes, entryError{Name: string(name), Code: codeRoundedDown, Field: what, Value: fmt.Sprintf("%s, which is %d %s", quantity.Text(q), amount, unit.plural())})
 			}
 		}
 	}
@@ -262,14 +261,6 @@ func (b *queueBuilder) vector(what string, list corev1.ResourceList, key string)
 		b.notes = append(b.notes, faults...)
 	}
 	return v, faults
-}
-
-// note adds a note on a resource, once for all three lists.
-func (b *queueBuilder) note(e entryError) {
-	if !b.noted[e] {
-		b.noted[e] = true
-		b.notes = append(b.notes, e)
-	}
 }
 
 // wholeOf returns a quantity in a unit, rounded down: a limit that is rounded up would admit

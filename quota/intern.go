@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -43,11 +44,7 @@ func (in *interner) get(names []string, cards []int32) *book.Alternatives {
 // sweep drops the entries that nothing uses. Every second entry at least came after
 // the sweep before, so it costs no more than they did.
 func (in *interner) sweep() {
-	for key, alts := range in.byKey {
-		if alts.Value() == nil {
-			delete(in.byKey, key)
-		}
-	}
+	maps.DeleteFunc(in.byKey, func(_ string, alts weak.Pointer[book.Alternatives]) bool { return alts.Value() == nil })
 	in.sweepAt = max(64, 2*len(in.byKey))
 	if in.byKey == nil {
 		in.byKey = map[string]weak.Pointer[book.Alternatives]{}

@@ -146,67 +146,41 @@ func (l *Ledger) orphaned(queues map[string]string) (parents map[string]string) 
 // the one thing that new queues can make wrong with amounts that were right: single sums
 // are looked at when they grow.
 func (l *Ledger) tooLarge(parents map[string]string) error {
-	// By names, in the tree that is to be. The records are still those of the old one.
-	sums := treeSums{dims: l.m.Len(), parents: parents}
+	tops := map[string]string{} // of each queue, by name: the tree is the one that is to be
+	var top func(name string) string
+	top = func(name string) string {
+		// Once for each queue: a chain of queues must not cost its length for each of them.
+		if _, known := tops[name]; !known {
+			tops[name] = name
+			if _, stays := parents[parents[name]]; stays {
+				tops[name] = top(parents[name])
+			}
+		}
+		return tops[name]
+	}
+	sums := map[string][]int64{} // of a tree by dimension, by the name of its top
 	for q := range l.byName() {
 		if q.Jobs == 0 {
 			continue
 		}
-		for dim := range q.Cells {
+		name := top(q.spec.Name)
+		if sums[name] == nil {
+			sums[name] = make([]int64, len(q.Cells))
+		}
+		for dim, sum := range sums[name] {
 			own := q.Cells[dim].Full()
 			// A queue counts what those below it have. Only its own goes along.
 			for _, child := range q.Children {
 				own -= child.Cells[dim].Full()
 			}
-			if top, ok := sums.add(q.spec.Name, int32(dim), own); !ok {
-				return overflow("queue", top, unitOf(l.m, dim), own, l.resource(dim), 62)
+			// So written the sum itself can't overflow.
+			if own > book.MostSum-sum {
+				return overflow("queue", name, unitOf(l.m, dim), own, l.resource(dim), 62)
 			}
+			sums[name][dim] += own
 		}
 	}
 	return nil
-}
-
-// treeSums adds up amounts by tree, where sums are largest.
-type treeSums struct {
-	dims    int
-	parents map[string]string  // of every queue; of one at the top no queue
-	tops    map[string]string  // the queue at the top of the tree, of each queue that was asked for and of those above it
-	sums    map[string][]int64 // of a tree by dimension, by the queue at its top
-}
-
-// top returns the queue at the top of a queue's tree. However often it is called, it goes from
-// each queue to its parent once: a chain of queues must not cost its length for each of them.
-func (s *treeSums) top(queue string) string {
-	top, known := s.tops[queue]
-	if known {
-		return top
-	}
-	top = queue
-	above := s.parents[queue]
-	if _, stays := s.parents[above]; stays {
-		top = s.top(above)
-	}
-	s.tops[queue] = top
-	return top
-}
-
-// add adds an amount of a queue, unless the sum would be more than book.MostSum. It returns
-// the top of the tree.
-func (s *treeSums) add(queue string, dim int32, amount int64) (top string, ok bool) {
-	if s.tops == nil {
-		s.tops, s.sums = map[string]string{}, map[string][]int64{}
-	}
-	top = s.top(queue)
-	if s.sums[top] == nil {
-		s.sums[top] = make([]int64, s.dims)
-	}
-	// So written the sum itself can't overflow.
-	sum := &s.sums[top][dim]
-	if amount > book.MostSum-*sum {
-		return top, false
-	}
-	*sum += amount
-	return top, true
 }
 
 // link makes the tree of the queues, and what follows from it.
