@@ -50,8 +50,8 @@ type facts struct {
 	bare  bool   // the node has no cards at all
 	total Amount // of which guarantees leave the limit, where that is less than the capability
 	above string // whose the total is; empty: the cluster's
-	left  bool   // the limit is what they leave
-	some  bool   // the limits of some of several alternatives are
+	left  bool   // the limit is what guarantees leave
+	some  bool   // the limits of some of several alternatives are what guarantees leave
 }
 
 // Headroom is how much would be admitted of cpu, memory, an output or, as one alternative

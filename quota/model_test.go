@@ -116,7 +116,7 @@ type model struct {
 	events []Event
 	step   int
 	what   string     // the present operation
-	over   []Headroom // of the golden ledger: all of it must be marked (7)
+	over   []Headroom // of the golden ledger: all of it must be in Over (7)
 	queues []goldQueue
 	places map[string]int // of the golden ledger's dimensions in the map
 	large  bool           // amounts may be huge

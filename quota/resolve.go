@@ -73,14 +73,14 @@ func (l *Ledger) resolveJob(job Job) (*JobRequest, []entryError, error) {
 	if job.AnyMix != nil {
 		r.min.AnyMix = *job.AnyMix
 	}
-	of := l.resolver(job.Queue)
-	if err := of.job(r, &job); err != nil {
+	resolver := l.resolver(job.Queue)
+	if err := resolver.job(r, &job); err != nil {
 		return nil, nil, err
 	}
 	l.rlock()
 	defer l.mu.RUnlock()
 	l.queueOf(&r.queueAt, r.queue)
-	return r, of.notes, nil
+	return r, resolver.notes, nil
 }
 
 // listed returns entries as faults, each at its place.
@@ -234,16 +234,16 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft) {
 	// Cards come first: whether there are any decides if cpu and memory count.
 	r.separate(t, drafts)
-	requests, of := task.Request, "request"
+	requests, where := task.Request, "request"
 	if requests == nil {
-		requests, of = p.requests, "the pod as a whole"
+		requests, where = p.requests, "the pod as a whole"
 	}
 	if !r.l.outs.none() {
 		t.requests = r.l.outs.requestsOf(task, p.requests)
 	}
 	if fault := r.l.outs.badRequest(t.requests); fault != "" {
 		t.requests = nil // no output can be made of it, nor a record kept
-		t.fail("%s: %s", of, fault)
+		t.fail("%s: %s", where, fault)
 	}
 	plain, dim, fault := r.plainAmounts(requests)
 	if fault != "" && task.Request == nil {
@@ -257,7 +257,7 @@ func (r *resolver) finish(t *TaskRequest, task *Task, p podParts, drafts []draft
 		}
 	}
 	if fault != "" {
-		t.fail("%s: %s", of, fault)
+		t.fail("%s: %s", where, fault)
 	}
 	switch {
 	case t.invalid != "":
@@ -372,15 +372,15 @@ func wantPlain(dim int) string { return "0 to less than 2^53" + dimUnits[dim].wh
 // request: a node with it may come.
 func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err error) {
 	byKey := map[string]int{}
-	of := fmt.Sprintf("task %q: cards", brief(t.id))
+	where := fmt.Sprintf("task %q: cards", brief(t.id))
 	for _, c := range cards {
 		// As a text, so that the rules are those of an annotation.
 		text := strings.Join(c.Alternatives, "|")
 		switch {
 		case !exact(c.Milli):
-			return nil, badItem(of, text, "amount", c.Milli, "0 to less than 2^53")
+			return nil, badItem(where, text, "amount", c.Milli, "0 to less than 2^53")
 		case c.Unit != 0 && c.Unit != defaultUnit:
-			return nil, badItem(of, text, "unit", c.Unit, "0 or 1000: all of a task's item is on one card")
+			return nil, badItem(where, text, "unit", c.Unit, "0 or 1000: all of a task's item is on one card")
 		}
 		d := r.draft(t, cardsField, text, nil, true)
 		d.milli = c.Milli
@@ -401,8 +401,8 @@ func (r *resolver) claimed(t *TaskRequest, cards []Item) (drafts []draft, err er
 }
 
 // badItem is what is wrong with an item that a caller lists.
-func badItem(of, key, what string, amount int64, want string) error {
-	return fmt.Errorf("%w: %s: item %q: the %s is %d milli-cards: want %s", ErrBadAmount, of, brief(key), what, amount, want)
+func badItem(where, key, what string, amount int64, want string) error {
+	return fmt.Errorf("%w: %s: item %q: the %s is %d milli-cards: want %s", ErrBadAmount, where, brief(key), what, amount, want)
 }
 
 // carried makes items of a pod and of its annotation.

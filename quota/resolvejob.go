@@ -304,20 +304,20 @@ func (r *resolver) given(req *JobRequest, given *Min) (plain book.Plain, err err
 func (r *resolver) givenItem(req *JobRequest, it Item) error {
 	// As a text, so that the rules are those of an annotation.
 	key, unit := strings.Join(it.Alternatives, "|"), cmp.Or(it.Unit, defaultUnit)
-	of := fmt.Sprintf("job %q", brief(req.id))
+	where := fmt.Sprintf("job %q", brief(req.id))
 	names, notes := parseAlternatives(key)
 	notes = r.noteIn("min", notes...)
 	if names == nil {
-		notes[0].Field = of + ": min"
+		notes[0].Field = where + ": min"
 		return notes[0]
 	}
 	switch {
 	case !exact(it.Milli):
-		return badItem(of, key, "amount", it.Milli, "0 to less than 2^53")
+		return badItem(where, key, "amount", it.Milli, "0 to less than 2^53")
 	case unit < 0:
-		return badItem(of, key, "unit", unit, "more than 0, or 0 for 1000")
+		return badItem(where, key, "unit", unit, "more than 0, or 0 for 1000")
 	case (unit != defaultUnit || req.min.AnyMix && len(names) > 1) && it.Milli%unit != 0:
-		return badItem(of, key, "amount", it.Milli, fmt.Sprintf("a multiple of the unit, %d", unit))
+		return badItem(where, key, "amount", it.Milli, fmt.Sprintf("a multiple of the unit, %d", unit))
 	}
 	if alts := r.known(req, "min", names); alts != nil && it.Milli > 0 && !r.add(req, alts, it.Milli, unit) {
 		return overflow("job", req.id, unitCards, it.Milli, key, 53)
