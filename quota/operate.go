@@ -180,7 +180,7 @@ func (l *Ledger) Commit(task *TaskRequest, cards ...string) (Answer, error) {
 	return l.commitOne(task, l.cardSet(cards), "")
 }
 
-// CommitOn is Commit restricted to a node's cards; an unknown node allows none.
+// CommitOn is Commit restricted to a node's cards; an unknown node has none.
 func (l *Ledger) CommitOn(task *TaskRequest, node string) (Answer, error) {
 	l.serves(task.owner)
 	l.lock()
