@@ -427,8 +427,11 @@ func (r *reconciler) wait() {
 		for _, vt := range v.tasks {
 			t := vt.req
 			if vt.class == classPending && t.invalid == "" && l.tasks[t.id] == nil && !r.gone[t.id] {
-				// What it was made of is not kept: nobody asks for it, and there may be many.
-				waiting[t.id] = &TaskRequest{id: t.id, job: t.job, queue: t.queue, use: t.use}
+				// What it was made of is not kept: nobody asks for it, and there may be many. So the
+				// items are copied: they may be in the memory of the request.
+				w := &TaskRequest{id: t.id, job: t.job, queue: t.queue, use: t.use}
+				w.use.Items = slices.Clone(w.use.Items)
+				waiting[t.id] = w
 			}
 		}
 	}
