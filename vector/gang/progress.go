@@ -16,7 +16,7 @@ type progress struct {
 	at       []waiting    // per set
 	surplus  []exactSum   // per set, of its column
 	counters []rowCounter // per count, when it was needed
-	memo     []int32      // per row: the copies of the count that it had last
+	memo     []int32      // per row, without a Spread: the copies of the count that it had last
 	memoOf   []int32      // per row: which count, -1 for none
 	open     int          // sets in which every condition holds
 	before   []float64    // per set of one row: what the row contributed, see release
@@ -212,7 +212,7 @@ func (c *progress) leaderFits(d int) bool {
 func (c *progress) contribution(d, r int) float64 {
 	condition := int(c.at[d].condition)
 	if k := condition - c.free.Cols(); k >= 0 {
-		if int(c.memoOf[r]) == k {
+		if !c.spread.on && int(c.memoOf[r]) == k { // with a Spread, places keeps no rows
 			return float64(c.memo[r])
 		}
 		return float64(c.counter(k).on(c.free, r))
@@ -263,6 +263,8 @@ func (c *progress) grew(d, r int, before float64) bool {
 	switch s := c.spread; {
 	case !s.on:
 		w.places += change
+	case !c.sets.whole() && !s.grouped && k < len(c.bounds.counts) && !c.bounds.skewed(k):
+		w.places += s.change(r, int64(before), copies) // the row is a set of its own
 	case !c.sets.whole():
 		w.places = c.places(d, k)
 	default:

@@ -390,3 +390,28 @@ func TestSpreadAllocations(t *testing.T) {
 		}
 	}
 }
+
+// TestSpreadGrowth: with a Spread over rows, victims in one large set of rows cost the same each.
+func TestSpreadGrowth(t *testing.T) {
+	testkit.Linear(t, 500, func(n int) func() {
+		free, requests := vector.NewMatrix(none, n, 1), vector.NewMatrix(none, n, 1)
+		for i := range n {
+			requests.SetRow(i, vec{1})
+		}
+		var p gang.Packer
+		setSpread(t, gang.Spread{Most: 1}, &p)
+		overlay, all := vector.NewOverlay(free), racksOf(n, n)
+		return func() {
+			got, err := p.Filter(nil, overlay, requests, nil, all, func(yield func(int, vector.ResourceVector) bool) {
+				for row := range n {
+					if !yield(row, vec{2}) {
+						return
+					}
+				}
+			})
+			if err != nil || got.Prefix != n || got.LowerBound != n {
+				t.Errorf("%d nodes: %+v, %v", n, got, err)
+			}
+		}
+	})
+}
