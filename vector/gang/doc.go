@@ -7,7 +7,7 @@
 // each node:
 //
 //	packer := gang.NewPacker(gang.Options{Total: vector.SumColumns(nil, free, nil)})
-//	placement, ok := packer.Place(nil, free, requests, nil) // a row of free for each member
+//	placement, _, ok := packer.Place(nil, free, requests, nil, nil) // a row of free for each member
 //
 // Answers are exact or say what they leave open: see [Packer]. Equal inputs give equal
 // answers. The rules of package vector hold here too: the destination comes first and is

@@ -41,13 +41,14 @@ type Scenario struct {
 
 // Filter says how short a prefix of the victims makes the gang placeable on the
 // selected rows within one of the sets of domains, given the free amounts in o: the scenario
-// filter of preemption and consolidation. Nil domains are one set of every row. A victim is a row, on which it runs, and amounts, padded with
-// zeros, which it releases there. Victims come in the order in which they would be
-// evicted. One on a row that is not selected counts in the prefix and makes no room.
+// filter of preemption and consolidation. Nil domains are one set of every row. A victim is a
+// row, on which it runs, and amounts, padded with zeros, which it releases there. Victims come
+// in the order in which they would be evicted. One on a row that is not selected counts in the
+// prefix and makes no room.
 //
 // Filter takes the victims one by one, and none after its answer is known. The lower
 // bound is the shortest prefix that [Packer.Infeasible] does not reject. Up to it, a
-// victim costs the columns of its row. When all members request the same, or all but a
+// victim costs what a change costs a Proof: see [Proof.Within]. When all members request the same, or all but a
 // leader, the lower bound is the answer. Otherwise Filter looks for a placement from
 // there on as [Options.Search] says. Placeability by a heuristic is not monotone (one
 // more victim can break first fit), so the prefix found need not be the shortest one.

@@ -53,12 +53,13 @@ func (r Reason) String() string {
 	return "undefined"
 }
 
-// Infeasibility says why a gang cannot fit. The zero Reason says that nothing is proved.
+// Infeasibility says why a gang cannot fit. The zero Reason says that nothing is proved, or that
+// there is no set of rows to fit in.
 type Infeasibility struct {
 	Reason Reason
 
-	// Domain is the set of [Domains] that the reason is about, 0 without them and -1 when
-	// there is no set. With the zero Reason it is the first set for which nothing is proved.
+	// Domain is the set of [Domains] that the reason is about, or with the zero Reason the first
+	// for which nothing is proved. It is 0 without Domains, and -1 when they have no set.
 	Domain int
 
 	// Column is the resource that is short, or -1 when no single one is. For

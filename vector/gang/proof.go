@@ -192,10 +192,12 @@ func (p *Proof) Rollback(mark Mark) {
 func (p *Proof) Matrix() *vector.Matrix { return p.overlay.Matrix() }
 
 // Infeasible returns what [Packer.Infeasible] returns for the domains of [Proof.Within] and the
-// amounts as they are now: whether the gang provably has no valid placement, and why. With budgets
-// it is also true where it is proved for every permitted set of the victims, in a set of domains of
-// the ones on its rows. That is tested after the sums of the columns and before copies are counted,
-// in a set of domains last: one that lacks nothing else comes closer than all others.
+// amounts as they are now: whether the gang provably has no valid placement, and why.
+//
+// With budgets it is also true where no permitted set of the victims makes room. That is tested
+// after the sums of the columns and before copies are counted. Within domains, only the victims
+// on the rows of a set make room there, and budgets are tested last: a set that lacks nothing
+// else comes closest.
 func (p *Proof) Infeasible() (why Infeasibility, infeasible bool) {
 	if p.within.on {
 		return p.within.infeasible(p)

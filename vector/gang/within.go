@@ -8,11 +8,13 @@ import (
 )
 
 // Within makes the gang of p stay within one of the sets of domains: [Proof.Infeasible] then says
-// whether it provably fits in none. Nil domains are one set of every row. Call it after [Proof.Reset], which ends it. It
-// panics when p has changed since Reset. Domains are kept until then, and must not change.
+// whether it provably fits in none. Nil domains are one set of every row. Call it after
+// [Proof.Reset], which ends it. It panics when p has changed since Reset. Domains are kept until
+// the next Reset, and must not change.
 //
 // A change then costs the columns of its row for each set that has the row. What is rolled back
-// costs the rows of these sets once more, when the next question comes to them.
+// costs the rows of these sets once more, when the next question comes to them. So does each
+// change with a Spread over Domains, with Skew, or for a gang with a leader and a Spread.
 func (p *Proof) Within(domains *Domains) {
 	free := p.overlay.Matrix()
 	if free.Version() != p.began {
