@@ -144,17 +144,15 @@ func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []
 // counted when somebody asks. Of alternatives the first counts that the task's job holds for
 // it, or else the first.
 func (l *Ledger) waitingAmounts(of *book.Queue) map[*book.Queue][]int64 {
+	if len(l.waiting) == 0 {
+		return nil
+	}
 	waiting := map[*book.Queue][]int64{}
 	add := func(q *book.Queue, dim int32, amount int64) {
-		for ; q != nil; q = q.Parent {
-			if of != nil && q != of {
-				continue
-			}
-			if waiting[q] == nil {
-				waiting[q] = make([]int64, len(q.Cells))
-			}
-			waiting[q][dim] = book.AddSaturated(waiting[q][dim], amount)
+		if waiting[q] == nil {
+			waiting[q] = make([]int64, len(q.Cells))
 		}
+		waiting[q][dim] = book.AddSaturated(waiting[q][dim], amount)
 	}
 	for _, w := range l.waiting {
 		// A view may have tasks of queues that the ledger hasn't got yet.
@@ -170,6 +168,20 @@ func (l *Ledger) waitingAmounts(of *book.Queue) map[*book.Queue][]int64 {
 		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
 			add(&q.Queue, card, w.use.Items[item].Amount)
 		})
+	}
+	// From the bottom up: a queue passes on what it got from those below it. To go up with
+	// each task would cost the depth of the tree for each.
+	queues := l.book.TopDown
+	if of != nil {
+		queues = of.TopDown
+	}
+	for _, q := range slices.Backward(queues()) {
+		if q == of || q.Parent == nil {
+			continue
+		}
+		for dim, amount := range waiting[q] {
+			add(q.Parent, int32(dim), amount)
+		}
 	}
 	return waiting
 }
