@@ -610,7 +610,9 @@ func (g *golden) fill(a *Answer, old, next *goldJob, index int) bool {
 		if spreads {
 			asked = covered + max(0, min(left, whole(r)-covered))
 		}
-		r = g.within(asked, r, next.queue, covered+old.vacated(next, index, card), 0)
+		if !spreads || asked > covered { // where limits leave nothing more, nothing has to be counted
+			r = g.within(asked, r, next.queue, covered+old.vacated(next, index, card), 0)
+		}
 		whys[r.Why] = true
 		more := max(0, min(left, whole(r)-covered))
 		it.add(card, more)
