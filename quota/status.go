@@ -139,13 +139,17 @@ func (l *Ledger) appendCards(to []Usage, q *queue, waiting []int64, all bool) []
 	return to
 }
 
-// waitingAmounts returns what waits in a queue and below it, by dimension, or in every queue,
-// with nil; nothing for queues without. Pending tasks are few, and are in no sum: they are
+// waitingAmounts returns what waits in a queue and below it, by dimension, of that queue alone
+// or, with nil, of every one; nothing for queues without. Pending tasks are few, and are in no sum: they are
 // counted when somebody asks. Of alternatives the first counts that the task's job holds for
 // it, or else the first.
 func (l *Ledger) waitingAmounts(of *book.Queue) map[*book.Queue][]int64 {
 	if len(l.waiting) == 0 {
 		return nil
+	}
+	var below map[*book.Queue]bool
+	if of != nil {
+		below = of.Below()
 	}
 	waiting := map[*book.Queue][]int64{}
 	add := func(q *book.Queue, dim int32, amount int64) {
@@ -157,26 +161,29 @@ func (l *Ledger) waitingAmounts(of *book.Queue) map[*book.Queue][]int64 {
 	for _, w := range l.waiting {
 		// A view may have tasks of queues that the ledger hasn't got yet.
 		q := l.queues[w.queue]
-		if q == nil {
+		if q == nil || of != nil && !below[&q.Queue] {
 			continue
 		}
+		to := &q.Queue
+		if of != nil {
+			to = of
+		}
 		for dim, amount := range w.use.Plain {
-			add(&q.Queue, int32(dim), amount)
+			add(to, int32(dim), amount)
 		}
 		// A task that lists several cards asks for one of them: the one that its job was
 		// promised, if any.
 		book.HeldFirst(l.jobs[w.job].record().In(&q.Queue), &w.use, func(item int, card int32) {
-			add(&q.Queue, card, w.use.Items[item].Amount)
+			add(to, card, w.use.Items[item].Amount)
 		})
+	}
+	if of != nil {
+		return waiting
 	}
 	// From the bottom up: a queue passes on what it got from those below it. To go up with
 	// each task would cost the depth of the tree for each.
-	queues := l.book.TopDown
-	if of != nil {
-		queues = of.TopDown
-	}
-	for _, q := range slices.Backward(queues()) {
-		if q == of || q.Parent == nil {
+	for _, q := range slices.Backward(l.book.TopDown()) {
+		if q.Parent == nil {
 			continue
 		}
 		for dim, amount := range waiting[q] {

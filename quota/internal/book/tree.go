@@ -8,7 +8,7 @@ import "slices"
 // Below returns the queue and those below it.
 func (q *Queue) Below() map[*Queue]bool {
 	below := map[*Queue]bool{}
-	for _, q := range q.TopDown() {
+	for _, q := range topDown([]*Queue{q}) {
 		below[q] = true
 	}
 	return below
@@ -54,9 +54,6 @@ func (b *Book) link(q *Queue) {
 
 // TopDown returns the queues level by level: sums go through them backwards, limits forwards.
 func (b *Book) TopDown() []*Queue { return topDown(slices.Clone(b.top)) }
-
-// TopDown returns the queue and those below it, as [Book.TopDown] does.
-func (q *Queue) TopDown() []*Queue { return topDown([]*Queue{q}) }
 
 func topDown(queues []*Queue) []*Queue {
 	for i := 0; i < len(queues); i++ {
