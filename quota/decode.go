@@ -10,32 +10,33 @@ import (
 	"strings"
 )
 
-// readSnapshot reads the text into the structs of a snapshot. Whether a ledger can have these
-// is for restore.
+// readSnapshot reads the text into the structs of a snapshot, and returns these and how they
+// are written. Whether a ledger can have them is for restore.
 //
 // encoding/json takes a key that is missing for 0, the last one of several, null for nothing,
 // and a key that is written otherwise: each would lose amounts without a word. So what it has
 // read is written again, and must be what the text has. Unknown keys are ignored, so that a
 // later version may add some.
-func readSnapshot(data []byte) (*snapshotDoc, error) {
+func readSnapshot(data []byte) (doc *snapshotDoc, written json.RawMessage, err error) {
 	var text bytes.Buffer
 	if json.Compact(&text, data) != nil {
-		return nil, fmt.Errorf("%w: not JSON: %s", ErrSnapshot, jsonFault(data, 0))
+		return nil, nil, fmt.Errorf("%w: not JSON: %s", ErrSnapshot, jsonFault(data, 0))
 	}
 	var head map[string]json.RawMessage
 	if err := json.Unmarshal(data, &head); err != nil || string(head["format"]) != strconv.Quote(snapshotFormat) {
-		return nil, fmt.Errorf("%w: the format is %s: want %q", ErrSnapshot, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
+		return nil, nil, fmt.Errorf("%w: the format is %s: want %q", ErrSnapshot, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)
 	}
-	doc := new(snapshotDoc)
-	err := json.Unmarshal(data, doc)
-	if place, differs := compare(text.Bytes(), textOf(doc), false); differs != nil {
-		return nil, fmt.Errorf("%w: %s %w", ErrSnapshot, strings.TrimPrefix(place, "."), differs)
+	doc = new(snapshotDoc)
+	err = json.Unmarshal(data, doc)
+	written = textOf(doc)
+	if place, differs := compare(text.Bytes(), written, false); differs != nil {
+		return nil, nil, fmt.Errorf("%w: %s %w", ErrSnapshot, strings.TrimPrefix(place, "."), differs)
 	}
 	// Of a key that may be missing, which isn't written again.
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-		return nil, fmt.Errorf("%w: %s is a %s at byte %d: want another type", ErrSnapshot, wrong.Field, wrong.Value, wrong.Offset)
+		return nil, nil, fmt.Errorf("%w: %s is a %s at byte %d: want another type", ErrSnapshot, wrong.Field, wrong.Value, wrong.Offset)
 	}
-	return doc, nil
+	return doc, written, nil
 }
 
 // compare says where two texts differ, and how: that of a snapshot, and what is here instead.

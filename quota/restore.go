@@ -2,6 +2,7 @@ package quota
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -27,7 +28,7 @@ func Restore(cfg Config, catalog *device.Catalog, data []byte) (*Ledger, error) 
 
 // restore is Restore over a map; nil: that of the cards that the snapshot has.
 func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalog, data []byte) (*Ledger, error) {
-	doc, err := readSnapshot(data)
+	doc, written, err := readSnapshot(data)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func restore(cfg Config, m *vectormap.ResourceVectorMap, catalog *device.Catalog
 		return nil, fmt.Errorf("%w: seq is %d: want less than 2^52", ErrSnapshot, l.seq)
 	}
 	// Nobody has the ledger yet, so an error leaves nothing behind.
-	if err := l.restore(doc); err != nil {
+	if err := l.restore(doc, written); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	// The snapshot's cards stay known, as after [Ledger.SetCatalog].
@@ -110,8 +111,8 @@ func (d *snapshotDoc) cards() []string {
 // restore makes the records of a snapshot. A text that was not written by a ledger must not
 // make one that no ledger could have become. So the ledger writes what it has: that must be
 // the snapshot again, and the ledger's own check must find nothing. Only what neither can
-// see is looked for while a record is made.
-func (l *Ledger) restore(doc *snapshotDoc) error {
+// see is looked for while a record is made. written is the text of doc.
+func (l *Ledger) restore(doc *snapshotDoc, written json.RawMessage) error {
 	// Without a catalog yet, which comes last: so a record is read by what the text says
 	// alone. The resources of cards come from the text, too, since the catalog may have lost
 	// them while jobs still name them.
@@ -157,7 +158,7 @@ func (l *Ledger) restore(doc *snapshotDoc) error {
 		}
 	}
 	l.book.Total(l.records())
-	if place, err := compare(textOf(doc), textOf(l.document()), true); err != nil {
+	if place, err := compare(written, textOf(l.document()), true); err != nil {
 		return fmt.Errorf("%s %w", strings.TrimPrefix(place, "."), err)
 	}
 	return l.Check()

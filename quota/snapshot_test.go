@@ -381,7 +381,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add(p.Snapshot())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cfg := w.cfg
-		if doc, err := readSnapshot(data); err == nil && len(doc.Outputs) > 0 {
+		if doc, _, err := readSnapshot(data); err == nil && len(doc.Outputs) > 0 {
 			cfg = p.cfg
 		}
 		l, err := Restore(cfg, w.source.catalog, data)
