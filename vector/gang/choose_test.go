@@ -122,14 +122,7 @@ func runChoose(t testing.TB, proof *gang.Proof, seed uint64, steps int) {
 	for range r.IntN(12) {
 		s.release()
 	}
-	often := 1 + r.IntN(4)
-	for range steps {
-		s.act()
-		if r.IntN(often) == 0 {
-			s.checkChosen()
-		}
-	}
-	s.checkChosen()
+	alternate(r, steps, s.act, s.checkChosen)
 }
 
 func TestChooseStories(t *testing.T) {

@@ -187,15 +187,20 @@ func proofStories(within bool) story {
 		if r.IntN(2) == 0 {
 			s.check()
 		}
-		often := 1 + r.IntN(4)
-		for range steps {
-			s.step()
-			if r.IntN(often) == 0 {
-				s.check()
-			}
-		}
-		s.check()
+		alternate(r, steps, s.step, s.check)
 	}
+}
+
+// alternate makes so many steps, with a check after some of them and at the end.
+func alternate(r *rand.Rand, steps int, step, check func()) {
+	often := 1 + r.IntN(4)
+	for range steps {
+		step()
+		if r.IntN(often) == 0 {
+			check()
+		}
+	}
+	check()
 }
 
 // story makes so many random changes to a Proof and compares it after them.
