@@ -60,9 +60,9 @@ type rowSets struct {
 	selected []uint64 // the eligible rows; nil for all
 	domains  *Domains // nil: one set of every row
 
-	byRow        groups  // of the elements below; then their sets
-	rowAt, setAt []int32 // of each element: the rows of all sets, one set after the other; scratch
-	overlap      bool    // some row is in two sets
+	byRow   groups  // of the elements of Domains.Rows that are in a set; then their sets
+	setAt   []int32 // per element; scratch
+	overlap bool    // some row is in two sets
 }
 
 var onlySet = []int32{0}
@@ -83,13 +83,17 @@ func (s *rowSets) index(rows int) {
 	if s.whole() {
 		return
 	}
-	s.rowAt, s.setAt = s.rowAt[:0], s.setAt[:0]
+	var elements []int32 // sets lie one after the other
+	if s.n > 0 {
+		elements = s.domains.Rows[s.domains.Offsets[0]:s.domains.Offsets[s.n]]
+	}
+	s.setAt = s.setAt[:0]
 	for d := range s.n {
-		for _, r := range s.rowsOf(d) {
-			s.rowAt, s.setAt = append(s.rowAt, r), append(s.setAt, int32(d))
+		for range s.rowsOf(d) {
+			s.setAt = append(s.setAt, int32(d))
 		}
 	}
-	s.byRow.take(s.rowAt, rows)
+	s.byRow.take(elements, rows)
 	s.overlap = false
 	for r, start := range s.byRow.starts[:rows] {
 		s.overlap = s.overlap || s.byRow.starts[r+1]-start > 1

@@ -285,12 +285,13 @@ func (s *spread) sum(sums []int64, copies []int32, skew bool) (places int64) {
 // placesIn returns how many of the copies that c counts on the rows of set d of sets have a place,
 // and how many there are in each set of s that has such a row.
 func (s *spread) placesIn(inSet []int64, free *vector.Matrix, sets *rowSets, d int, c *rowCounter, skew bool) (places int64) {
-	sets.each(d, free.Rows(), func(r int) bool { // few of many sets are in a set of Domains
-		inSet[s.set(r)] = 0
-		return true
-	})
 	if skew { // the set with the fewest pods need not have a row in set d
 		clear(inSet)
+	} else { // few of many sets are in a set of Domains
+		sets.each(d, free.Rows(), func(r int) bool {
+			inSet[s.set(r)] = 0
+			return true
+		})
 	}
 	sets.each(d, free.Rows(), func(r int) bool {
 		set, copies := s.set(r), c.on(free, r)
