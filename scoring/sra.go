@@ -16,11 +16,14 @@ import (
 // to 100 times Weight.
 //
 // A node has a resource when its allocatable amount is above 0. A node that
-// lacks a resource that the pod requests, scarce or not, scores 0. Otherwise the
-// score is 100 times Weight times the sum of the weights of the
-// scarce resources that the node lacks, divided by the sum of all their weights;
-// it is 0 when that sum is. Used amounts don't matter, and to request a scarce
-// resource doesn't remove its penalty.
+// lacks a resource that the pod requests, scarce or not, scores 0. Otherwise, with l the
+// sum of the weights of the scarce resources that the node lacks and v the sum of all
+// their weights, the score is
+//
+//	((100 * Weight) * l) / v
+//
+// in float64, where only the division rounds; it is 0 when v is. Used amounts don't
+// matter, and to request a scarce resource doesn't remove its penalty.
 type SRAConfig struct {
 	Weight         int64            // 0 or less: off
 	Resources      []string         // the scarce resources, exact names

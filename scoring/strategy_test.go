@@ -311,6 +311,35 @@ func TestSRA(t *testing.T) {
 	}
 }
 
+// TestStrategyParentheses has scores, to the bit, in which the order of multiplications and
+// divisions shows: any other order is an ulp off.
+func TestStrategyParentheses(t *testing.T) {
+	m := strategyMap(t, "t4", "a10")
+	off := int64(0)
+	sra := func(weight, t4, a10 int64) *scoring.Strategy {
+		return compileStrategy(m, scoring.StrategyConfig{
+			Fit: scoring.StrategyFitConfig{Weight: &off},
+			SRA: &scoring.SRAConfig{Weight: weight, Resources: []string{strategyT4, strategyA10}, ResourceWeight: map[string]int64{strategyT4: t4, strategyA10: a10}},
+		})
+	}
+	for _, c := range []struct {
+		s                  *scoring.Strategy
+		request, used, has string
+		want               float64
+	}{
+		{compileStrategyFit(m, 10, "cpu Most7 mem Most2"), "cpu 1 mem 1", "cpu 1", "cpu 3 mem 3", 592.5925925925927},
+		{compileStrategyFit(m, 3, "cpu Most7 mem Most2"), "cpu 1 mem 1", "", "cpu 5 mem 3", 68.88888888888889},
+		{compileStrategyFit(m, 3, "cpu Least5 mem Least1"), "cpu 1 mem 1", "mem 3", "cpu 5 mem 5", 210.00000000000003},
+		{sra(3, 3, 4), "cpu 1", "", "cpu 4 a10 1", 128.57142857142858},
+		{sra(3, 1, 8), "cpu 1", "", "cpu 4 a10 1", 33.333333333333336},
+	} {
+		got := testkit.Must(c.s.Score(strategyRow(t, m, c.request), strategyRow(t, m, c.used), strategyRow(t, m, c.has)))
+		if got != c.want {
+			t.Errorf("%s on %s: %v, want %v", c.request, c.has, got, c.want)
+		}
+	}
+}
+
 // TestSRAOutside gives weight to a scarce resource that no node can have.
 func TestSRAOutside(t *testing.T) {
 	m := strategyMap(t, "t4")

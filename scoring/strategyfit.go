@@ -28,10 +28,13 @@ type FitRule struct {
 //	MostAllocated:  (x * w) / A
 //	LeastAllocated: ((A - x) * w) / A
 //
-// in the order of the map, and the score is the sum, divided by the sum of their
-// weights, times 100 times Weight. A resource that the node does
-// not have adds nothing, but its weight counts. A node on which one of them
-// would be more than full, or whose amounts of it are negative, NaN or infinite,
+// in the order of the map. With s their sum and v the sum of their weights, the score is
+//
+//	(s / v) * (100 * Weight)
+//
+// in float64, each operation rounded, in the order of the parentheses. A resource that
+// the node does not have adds nothing, but its weight counts. A node on which one of
+// them would be more than full, or whose amounts of it are negative, NaN or infinite,
 // scores 0; exactly full is fine. Without a resource that counts, every node
 // scores 0.
 type StrategyFitConfig struct {
