@@ -22,6 +22,10 @@ func readSnapshot(data []byte) (doc *snapshotDoc, written json.RawMessage, err e
 	if json.Compact(&text, data) != nil {
 		return nil, nil, fmt.Errorf("%w: not JSON: %s", ErrSnapshot, jsonFault(data, 0))
 	}
+	// To encoding/json it is another text: an id would come back as that of another job.
+	if fault := unicodeFault(data, 0); fault != "" {
+		return nil, nil, fmt.Errorf("%w: %s", ErrSnapshot, fault)
+	}
 	var head map[string]json.RawMessage
 	if err := json.Unmarshal(data, &head); err != nil || string(head["format"]) != strconv.Quote(snapshotFormat) {
 		return nil, nil, fmt.Errorf("%w: the format is %s: want %q", ErrSnapshot, cmp.Or(brief(string(head["format"])), "missing"), snapshotFormat)

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // entryError says what is wrong with an entry of an annotation or a list, or, as a note,
@@ -213,6 +216,9 @@ func parseCounts(text string, failToZero, isQuota bool) ([]Item, []entryError) {
 	case failToZero:
 		return decodeCounts(trimmed, isQuota)
 	}
+	if fault := unicodeFault([]byte(trimmed), strings.Index(text, trimmed)); fault != "" {
+		return nil, []entryError{{Code: codeSyntax, Value: fault}}
+	}
 	return readCounts(members(trimmed), isQuota)
 }
 
@@ -225,6 +231,46 @@ func jsonFault(text []byte, after int) string {
 		return ""
 	}
 	return fmt.Sprintf("%v at byte %d", syntax, syntax.Offset+int64(after))
+}
+
+// unicodeFault says why JSON, which begins after so many bytes, has strings that are no text,
+// and where; empty if it has none. encoding/json reads U+FFFD then, so that two names become one.
+func unicodeFault(text []byte, after int) string {
+	if !utf8.Valid(text) {
+		at := 0
+		for r, size := utf8.DecodeRune(text); r != utf8.RuneError || size != 1; r, size = utf8.DecodeRune(text[at:]) {
+			at += size
+		}
+		return fmt.Sprintf("not UTF-8 at byte %d", at+1+after)
+	}
+	// A character beyond 16 bits may be written as two escapes, such as \ud83d\ude42. One of them
+	// alone is none.
+	for at := 0; ; {
+		next := bytes.IndexByte(text[at:], '\\')
+		if next < 0 {
+			return ""
+		}
+		at += next
+		size, r := utf16Escape(text[at:])
+		if utf16.IsSurrogate(r) {
+			more, low := utf16Escape(text[at+size:])
+			if utf16.DecodeRune(r, low) == utf8.RuneError {
+				return fmt.Sprintf("half of a UTF-16 pair, %s, at byte %d", text[at:at+size], at+1+after)
+			}
+			size += more
+		}
+		at += size
+	}
+}
+
+// utf16Escape reads an escape at the beginning of a text, and returns its size. Of one that isn't
+// written as UTF-16, or of none, the code is 0.
+func utf16Escape(text []byte) (size int, code rune) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 2, 0
+	}
+	n, _ := strconv.ParseUint(string(text[2:6]), 16, 16) // valid JSON has four digits
+	return 6, rune(n)
 }
 
 // decodeCounts takes what Go decodes into a map[string]int, or nothing: names as they

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // entries prints the result of a parser as "A 2, B 3 [C WrongType]".
@@ -62,6 +63,11 @@ func TestParse(t *testing.T) {
 		{`{"A":1e3,"B":1E3,"C":1.0}`, "[A NotInteger, B NotInteger, C NotInteger]", "[A NotInteger, B NotInteger, C NotInteger]", "[NotInteger]"},
 		{`{"A":null}`, "[A WrongType]", "[A WrongType]", "A 0"},
 		{`{"A":-3}`, "[A Negative]", "[A Negative]", "A -3"},
+		{"{\"A\xff\":1}", "[Syntax]", "[Syntax]", "A\ufffd 1"},
+		{"{\"A\":1, \"B\": \"\xc3\"}", "[Syntax]", "[Syntax]", "[WrongType]"},
+		{`{"\ud800":1}`, "[Syntax]", "[Syntax]", "\ufffd 1"},
+		{`{"\ude42\ud83d":1}`, "[Syntax]", "[Syntax]", "\ufffd\ufffd 1"},
+		{`{"\ud83d\ude42":1,"\ufffd":2,"\\ud800":3}`, "\U0001F642 1, \ufffd 2, \\ud800 3", "\U0001F642 1, \ufffd 2, \\ud800 3", "\\ud800 3, \ufffd 2, \U0001F642 1"},
 	} {
 		if got := entries(parseQuota(c.text, false)); got != c.quota {
 			t.Errorf("quota %s: %s, want %s", c.text, got, c.quota)
@@ -105,7 +111,7 @@ func TestParseAlternatives(t *testing.T) {
 // FuzzParse checks what no text may break: only clean names, counts in range, no
 // name twice, and an error for every entry that was dropped.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{"A":1}`, `{"A|B ":2,"C":{"x":[]}}`, `{"A":1,"A":2}`, `{"a":1e999}`, `{"\ud800":1}`, `[[[[`, `{"A":-0}`} {
+	for _, seed := range []string{`{"A":1}`, `{"A|B ":2,"C":{"x":[]}}`, `{"A":1,"A":2}`, `{"a":1e999}`, `{"\ud800":1}`, `{"\ud83d\ude42":1}`, "{\"\xff\":1}", `[[[[`, `{"A":-0}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -118,6 +124,9 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("%q: bad entry %v", text, c)
 				}
 				seen[key] = true
+				if !utf8.ValidString(text) {
+					t.Fatalf("%q: not UTF-8, and read as %v", text, c)
+				}
 				for _, name := range c.Alternatives {
 					if name != strings.TrimSpace(name) || name == "" || strings.Contains(name, "|") {
 						t.Fatalf("%q: bad name %q", text, name)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/internal/testkit"
@@ -293,6 +294,38 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
+// TestRestoreStrings puts into each string of a snapshot, at each place, what is no text: to
+// encoding/json it is U+FFFD, which is another id.
+func TestRestoreStrings(t *testing.T) {
+	w := storyWorld(t)
+	data := string(w.Snapshot())
+	refused := func(text, want string) {
+		t.Helper()
+		if _, err := Restore(w.cfg, w.source.catalog, []byte(text)); !errors.Is(err, ErrSnapshot) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	isText := false
+	for i := range len(data) {
+		if isText = isText != (data[i] == '"'); !isText {
+			continue
+		}
+		before, behind := data[:i+1], data[i+1:]
+		refused(before+"\xff"+behind, fmt.Sprintf("not UTF-8 at byte %d", i+2))
+		for _, half := range []string{`\ud800`, `\uDFFF`, `\ud83d\u0041`, `\ud83dx\ude42`} {
+			refused(before+half+behind, fmt.Sprintf("half of a UTF-16 pair, %s, at byte %d", half[:6], i+2))
+		}
+	}
+	refused(strings.Replace(data, "{", "{\"later\": \"\xff\",", 1), "not UTF-8")
+
+	// Text that is written otherwise is the same text.
+	for _, c := range []struct{ from, to string }{{`"org"`, `"\u006frg"`}, {`"k"`, `"k\ud83d\ude42"`}, {`"k"`, `"k\ufffd"`}, {`"k"`, `"k\\ud800"`}} {
+		if _, err := Restore(w.cfg, w.source.catalog, []byte(strings.ReplaceAll(data, c.from, c.to))); err != nil {
+			t.Errorf("%s: %v", c.to, err)
+		}
+	}
+}
+
 // TestRestoreOutputsLast: an output before a card would count as a card.
 func TestRestoreOutputsLast(t *testing.T) {
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
@@ -373,6 +406,8 @@ func FuzzRestore(f *testing.F) {
 	w = gpus(t, Config{}, "q", "A:4 B:4")
 	f.Add(w.Snapshot())
 	f.Add([]byte(`{"format":"resvec.quota/v1"}`))
+	f.Add(bytes.Replace(w.Snapshot(), []byte(`"q"`), []byte("\"q\xff\""), 1))
+	f.Add(bytes.ReplaceAll(w.Snapshot(), []byte(`"q"`), []byte(`"q\ud83d\ude42"`)))
 	p := poolOf(t, Config{}, queueOfCredits("q", "10"))
 	p.reserve("j", "q", "a100:1", 2)
 	p.commit("0", "j", "q", "a100:1")
@@ -387,6 +422,9 @@ func FuzzRestore(f *testing.F) {
 		l, err := Restore(cfg, w.source.catalog, data)
 		if own, ownErr := Restore(cfg, w.source.catalog, data); err == nil && (ownErr != nil || own.Check() != nil) {
 			t.Fatal(ownErr, own.Check())
+		}
+		if err == nil && !utf8.Valid(data) {
+			t.Fatal("it is not UTF-8")
 		}
 		if err != nil {
 			for _, known := range []error{ErrConfig, ErrSnapshot} {

@@ -25,6 +25,8 @@ func TestFaultTexts(t *testing.T) {
 		{`{"X": 2`, "the text is not JSON: unexpected end of JSON input at byte 7" + object, ""},
 		{"  \u00a0{\"X\": 2} x", "the text is not JSON: invalid character 'x' after top-level value at byte 14" + object, ""},
 		{`{"X": two}`, "the text is not JSON: invalid character 'w' in literal true (expecting 'r') at byte 8" + object, ""},
+		{"{\"A\": 1, \"X\xff\": 2}", "the text is not JSON: not UTF-8 at byte 12" + object, "none"},
+		{`{"X\ud800": 2}`, `the text is not JSON: half of a UTF-16 pair, \ud800, at byte 4` + object, "none"},
 		{`{'X': 2}`, `the text is not JSON: invalid character '\'' looking for beginning of object key string at byte 2` + object, ""},
 		{"[1,\n2]", "the text is [1, 2]" + object, ""},
 		{`7`, "the text is 7" + object, ""},
