@@ -41,7 +41,7 @@ type violation struct {
 // ruleTexts say the invariants in one line each. The book's package comment has them in full.
 var ruleTexts = [...]string{
 	book.SumsAgree: "a queue counts the sum of its records and of its children",
-	book.InRange:   "no amount is below 0, none covers more than itself, and use and holds of a queue are below 2^53",
+	book.InRange:   "no amount is below 0, none covers more than itself, and use and holds of a queue are together below 2^62",
 	book.MinIsHeld: "what charges cover and what is held add up to the min",
 	book.OneCard:   "the charges and the hold of an item are on its cards, without AnyMix on one",
 	book.Belongs:   "every charge has its job, every job its queue, every orphan a job and only orphans below it",

@@ -67,6 +67,28 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
+// TestCheckOfLargeSums: a parent may count 2^53 and more, since each of its queues may come to
+// 2^52. What the check says of a larger sum is what it looks at.
+func TestCheckOfLargeSums(t *testing.T) {
+	queues := []Queue{{Name: "org"}}
+	for i := range 4 {
+		queues = append(queues, Queue{Name: fmt.Sprint(i), Parent: "org"})
+	}
+	w := worldFrom(t, Config{MissingUnlimited: true}, nil, queues...)
+	for _, q := range queues[1:] {
+		a, err := w.Reserve(resolved(w.ResolveJob(Job{ID: q.Name, Queue: q.Name, Min: &Min{CPU: 1<<52 - 1}})))
+		w.want(say(a, err), "yes")
+	}
+	org := w.queues["org"]
+	w.want(fmt.Sprint(org.Cells[dimCPU].Full() >= 1<<53, w.Check()), "true <nil>")
+	w.again()
+	org.Cells[dimCPU].Held = book.MostSum + 1
+	if err := w.Check(); err == nil || !strings.Contains(err.Error(), `queue "org", resource "cpu", 4611686018427387904 instead of 4611686018427387903: no amount is below 0, `) ||
+		!strings.Contains(err.Error(), "use and holds of a queue are together below 2^62") {
+		t.Error(err)
+	}
+}
+
 func TestOrphan(t *testing.T) {
 	w := gpus(t, Config{}, "q", "A:4", "r", "A:1")
 	w.reserve("j", "q", "A:2")
