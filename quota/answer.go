@@ -38,7 +38,7 @@ type Refusal struct {
 	Headroom         // Resource may be a key of alternatives, and Level a queue that isn't open
 	Best      string `json:"best,omitempty"` // of several alternatives the one that the numbers are of; empty: they are sums
 	Requested Amount `json:"requested"`
-	Detail    string `json:"detail,omitempty"` // what is wrong with a request or a quota, or the state of a queue
+	Detail    string `json:"detail,omitempty"` // what is wrong with a request or a quota, the state of a queue, or which queues with similar names there are
 
 	output bool // Resource is one, and Message writes its units
 	facts  facts

@@ -103,19 +103,13 @@ func (t *quotaText) names(to map[string]bool) {
 	}
 }
 
-// quotaKey is the annotation that a queue's Cards take the place of.
-func (c *Config) quotaKey() string { return cmp.Or(c.QuotaKey, QuotaAnnotation) }
-
 // cardsField is where faults of [Queue.Cards] are.
 const cardsField = "cards"
 
 // read reads the annotations of a queue, by key. One may be of all three vectors.
 func (c *Config) read(q *Queue) map[string]quotaText {
 	read := map[string]quotaText{}
-	for _, key := range [...]string{c.quotaKey(), c.GuaranteeKey, c.DeservedKey} {
-		if _, again := read[key]; again || key == "" {
-			continue
-		}
+	for _, key := range c.queueKeys() {
 		e, where := quotaText{}, key
 		// Cards replace the quota annotation alone. Deserved and guarantee may have their own.
 		if q.Cards != nil && key == c.quotaKey() {
@@ -164,10 +158,9 @@ func (b *queueBuilder) build() {
 	q.deny(b.m, faults)
 	q.Guarantee, _ = b.vector("guarantee", b.of.Guarantee, cmp.Or(b.config.GuaranteeKey, main))
 	q.Deserved, _ = b.vector("deserved", b.of.Deserved, cmp.Or(b.config.DeservedKey, main))
-	// Whoever writes the annotation of Volcano under another key believes that it limits.
-	if _, read := b.texts[QuotaAnnotation]; !read && b.of.Annotations[QuotaAnnotation] != "" {
-		b.notes = append(b.notes, entryError{Code: codeIgnoredAnnotation, Field: QuotaAnnotation, Value: main})
-	}
+	// Of the annotation of Volcano, too, where another key takes its place: whoever writes it
+	// believes that it limits.
+	b.notes = append(b.notes, ignored(b.of.Annotations, b.config.keys(), "quotas", b.config.queueKeys(), nil)...)
 }
 
 // checkCards makes faults of what is wrong with Cards: these a caller lists, unlike an

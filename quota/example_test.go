@@ -513,7 +513,7 @@ func ExampleConfig_Validate() {
 		fmt.Println(w)
 	}
 	// Output:
-	// queues[2].parent: Not found: "reserach": queue "speech": there is no queue "reserach" to be its parent
+	// queues[2].parent: Not found: "reserach": queue "speech": there is no queue "reserach" to be its parent: is "research" meant?
 	// queues[0].guarantee[A100]: Invalid value: "10 cards": queue "research": below its children's guarantees, 12 cards
 	// queues[0].deserved[A100]: Invalid value: "10 cards": queue "research": below what its children deserve, 12 cards
 	// queues[1].capability[A100]: Invalid value: "12 cards": queue "vision": above its parent's capability, 10 cards

@@ -54,12 +54,12 @@ func (l *Ledger) chargedCards(t *task) (names []string) {
 // fillTask makes a the answer of the book on a task. The book knows items by index; here
 // the refused one gets its cards.
 func (l *Ledger) fillTask(a *Answer, is *book.Answer, t *TaskRequest, q *book.Queue) {
-	l.fill(a, is, q, t.queue, t.invalid, func(item int) *book.Alternatives { return t.use.Items[item].Alts })
+	l.fill(a, is, q, t.queue, &t.fault, func(item int) *book.Alternatives { return t.use.Items[item].Alts })
 }
 
 // fillJob makes a the answer of the book on a job.
 func (l *Ledger) fillJob(a *Answer, is *book.Answer, r *JobRequest, q *book.Queue) {
-	l.fill(a, is, q, r.queue, r.invalid, func(item int) *book.Alternatives { return r.min.Items[item].Alts })
+	l.fill(a, is, q, r.queue, &r.fault, func(item int) *book.Alternatives { return r.min.Items[item].Alts })
 }
 
 // room makes a Headroom of an option. Sums over alternatives have no dimension, and so no quota
@@ -104,8 +104,8 @@ func (l *Ledger) why(o *book.Option) Reason {
 }
 
 // fill makes a the answer of the book. queue is the name that was asked for, which may be of
-// none; invalid is what is wrong with the request, and alts returns the cards of an item.
-func (l *Ledger) fill(a *Answer, is *book.Answer, q *book.Queue, queue, invalid string, alts func(item int) *book.Alternatives) {
+// none; wrong is what is wrong with the request, and alts returns the cards of an item.
+func (l *Ledger) fill(a *Answer, is *book.Answer, q *book.Queue, queue string, wrong *fault, alts func(item int) *book.Alternatives) {
 	l.begin(a)
 	for i := range is.Options {
 		if o := &is.Options[i]; l.cards[o.Dim] != "" { // else an output, behind all cards
@@ -120,6 +120,8 @@ func (l *Ledger) fill(a *Answer, is *book.Answer, q *book.Queue, queue, invalid 
 	a.OK, a.Refusal = false, Refusal{Reason: reason, Queue: queue, Headroom: Headroom{Why: reason}}
 	f := &a.Refusal
 	switch is.Reason {
+	case book.NoQueue:
+		f.Detail = wrong.meant
 	case book.NotOpen:
 		level := recordOf(q)
 		// The queue itself may be open, and one above it not.
@@ -131,7 +133,7 @@ func (l *Ledger) fill(a *Answer, is *book.Answer, q *book.Queue, queue, invalid 
 			f.Detail = queueRemoved
 		}
 	case book.Invalid:
-		f.Detail = invalid
+		f.Detail = wrong.invalid
 	case book.NotOnCard:
 		f.Item, f.Resource, f.Why, f.Detail = is.Lack.Item, keyOf(alts(is.Lack.Item)), ReasonNotOnNode, noneOnNode
 	case book.Empty:

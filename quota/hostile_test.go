@@ -78,6 +78,11 @@ func TestNamesAreUTF8(t *testing.T) {
 		"ignored resource": set(Queue{Name: "q", Capability: corev1.ResourceList{notUTF8: resource.MustParse("1")}}),
 		"card":             set(Queue{Name: "q", Cards: map[string]int64{notUTF8: 1}}),
 		"New":              last(New(Config{Outputs: []corev1.ResourceName{notUTF8}}, nil, nil)),
+		"quota key":        last(New(Config{QuotaKey: notUTF8}, nil, nil)),
+		"deserved key":     last(New(Config{DeservedKey: notUTF8}, nil, nil)),
+		"guarantee key":    last(New(Config{GuaranteeKey: notUTF8}, nil, nil)),
+		"request key":      last(New(Config{RequestKey: notUTF8}, nil, nil)),
+		"name key":         last(New(Config{NameKey: notUTF8}, nil, nil)),
 		"catalog":          last(w.SetCatalog(cluster(map[string]string{"n": notUTF8 + ":1"}))),
 		"Declare":          last(w.Declare([]device.Card{{Name: notUTF8}})),
 		"view":             last(w.Reconcile(View{Jobs: []Job{{ID: notUTF8, Queue: "q"}}})),
@@ -94,7 +99,7 @@ func TestNamesAreUTF8(t *testing.T) {
 	w.want(string(w.Snapshot()), before)
 
 	// Any other name comes back.
-	strange := "<\"\\\u2028\x00é\U0001F642>"
+	strange := "<\"\\\u2028\x00é\ufffd\U0001F642>"
 	w.replace(q(w.m, strange, "A:4"), builtQueue{Name: "s", State: "other"})
 	w.want(w.reserve(strange+"j", strange, "A:2"), "yes")
 	w.want(w.commit(strange+"1", strange+"j", strange, "A:1"), "A")

@@ -10,7 +10,7 @@ import (
 
 // The files of the package, in reading order:
 //
-//	what is configured  config.go; queue.go, readqueues.go, buildqueue.go, validate.go
+//	what is configured  config.go, annotations.go; queue.go, readqueues.go, buildqueue.go, validate.go
 //	                    (queues); catalog.go (cards, the map)
 //	the ledger          ledger.go, records.go, intern.go; tree.go (new queues, a new
 //	                    catalog), derived.go (limits, shares)
@@ -27,13 +27,14 @@ import (
 
 // Ledger is an account of queues, from [New] or [Restore]; the zero value panics.
 type Ledger struct {
-	// mu guards all but cfg, which stays, spare and counts. What a discovery knows of
+	// mu guards all but cfg and keys, which stay, spare and counts. What a discovery knows of
 	// nodes, and the interner, have locks of their own, taken after mu and never before it.
 	// The caller's code, OnEvent, runs without any.
-	mu  sync.RWMutex
-	cfg Config
-	m   *vectormap.ResourceVectorMap
-	seq uint64
+	mu   sync.RWMutex
+	cfg  Config
+	keys []string // of cfg
+	m    *vectormap.ResourceVectorMap
+	seq  uint64
 
 	book     book.Book
 	queues   map[string]*queue

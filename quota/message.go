@@ -16,15 +16,15 @@ import (
 )
 
 // reasons are all reasons, by their number in the book. text is what a message says behind
-// the queue, nil where that is amounts; of what leaves too little room it is said behind
-// the amounts. ReasonNoQuota and ReasonUnreadableQuota have no number: the book knows
-// limits only, see Ledger.why.
+// the queue, nil where that is amounts, or the queue isn't there; of what leaves too little
+// room it is said behind the amounts. ReasonNoQuota and ReasonUnreadableQuota have no number:
+// the book knows limits only, see Ledger.why.
 var reasons = [...]struct {
 	reason Reason
 	text   func(r *Refusal) string
 }{
 	book.Yes:         {"", says("")},
-	book.NoQueue:     {ReasonUnknownQueue, says("")},
+	book.NoQueue:     {ReasonUnknownQueue, nil},
 	book.NotLeaf:     {ReasonQueueNotLeaf, says(" has queues below it and takes no jobs: use one of those")},
 	book.NotOpen:     {ReasonQueueNotOpen, (*Refusal).notOpen},
 	book.Invalid:     {ReasonGetTaskRequestResourceFailed, (*Refusal).invalid},
@@ -58,7 +58,7 @@ func (r Refusal) Message() string {
 		case r.Reason == "":
 			return ""
 		case r.Reason == ReasonUnknownQueue:
-			return fmt.Sprintf("there is no queue %q", queue)
+			return noQueue(r.Queue, r.Detail)
 		case row.text == nil:
 			return fmt.Sprintf("queue %q%s", queue, r.lacks())
 		default:
@@ -67,6 +67,15 @@ func (r Refusal) Message() string {
 	}
 	// Of a reason that a caller made up.
 	return fmt.Sprintf("queue %q: %s", queue, oneLine(brief(string(r.Reason))))
+}
+
+// noQueue says that there is no queue of a name, and asks which one is meant, if any may be.
+func noQueue(name, meant string) string {
+	text := fmt.Sprintf("there is no queue %q", brief(name))
+	if meant != "" {
+		text += ": " + oneLine(meant)
+	}
+	return text
 }
 
 // notOpen names the queue that isn't: an operator who looks at the queue that was asked may

@@ -783,7 +783,7 @@ func (m *model) jobHandle(r *goldRequest) *JobRequest {
 	if h := m.jobOf[r]; h != nil {
 		return h
 	}
-	h := &JobRequest{id: r.id, queue: r.queue, fault: fault{modelInvalid(r)}}
+	h := &JobRequest{id: r.id, queue: r.queue, fault: fault{invalid: modelInvalid(r)}}
 	h.min = book.Min{Plain: book.Plain{r.items[0].amount, r.items[1].amount}, AnyMix: r.anyMix, Invalid: r.invalid}
 	for _, want := range r.items[2:] {
 		h.min.Items = append(h.min.Items, book.MinItem{Alts: m.alternatives(want.cards), Amount: want.amount, Unit: want.unit})
@@ -798,7 +798,7 @@ func (m *model) taskHandle(r *goldRequest) *TaskRequest {
 	if h := m.taskOf[r]; h != nil {
 		return h
 	}
-	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, fault: fault{modelInvalid(r)}, node: r.node}
+	h := &TaskRequest{id: r.id, job: r.job, queue: r.queue, fault: fault{invalid: modelInvalid(r)}, node: r.node}
 	h.use = book.Use{Plain: book.Plain{r.items[0].amount, r.items[1].amount}, Invalid: r.invalid}
 	for _, want := range r.items[2:] {
 		h.use.Items = append(h.use.Items, book.UseItem{Alts: m.alternatives(want.cards), Amount: want.amount})

@@ -1,6 +1,13 @@
 package quota
 
-import "testing"
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/resvec/resvec/internal/testkit"
+)
 
 func TestMessage(t *testing.T) {
 	for _, c := range []struct {
@@ -9,6 +16,7 @@ func TestMessage(t *testing.T) {
 	}{
 		{Refusal{}, ""},
 		{Refusal{Reason: ReasonUnknownQueue, Queue: "q"}, `there is no queue "q"`},
+		{Refusal{Reason: ReasonUnknownQueue, Queue: "visoin", Detail: `is "vision" meant?`}, `there is no queue "visoin": is "vision" meant?`},
 		{Refusal{Reason: ReasonQueueNotLeaf, Queue: "q"}, `queue "q" has queues below it and takes no jobs: use one of those`},
 		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q"}, `queue "q" or a queue above it is not open`},
 		{Refusal{Reason: ReasonQueueNotOpen, Queue: "q", Detail: queueRemoved, Headroom: Headroom{Level: "q"}}, `queue "q" is not open: it is removed`},
@@ -44,5 +52,134 @@ func TestMessage(t *testing.T) {
 		if got := c.r.Message(); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)
 		}
+	}
+}
+
+// TestMeant: which names may be meant by one that is mistyped.
+func TestMeant(t *testing.T) {
+	names := []string{"vision", "research", "team-a", "team-b", "team-c", "team-d", "q", "a\nb-queue"}
+	for _, c := range []struct{ name, want string }{
+		{"visoin", `is "vision" meant?`},
+		{"vison", `is "vision" meant?`},
+		{"visionn", `is "vision" meant?`},
+		{"Vision", `is "vision" meant?`},
+		{" vision", `is "vision" meant?`},
+		{"reserach", `is "research" meant?`},
+		{"rsch", ""},
+		{"speech", ""},
+		{"team_a", `is "team-a" or "team-b" or "team-c" meant?`},
+		{"TEAM-D", `is "team-d" or "team-a" or "team-b" meant?`},
+		{"Q", `is "q" meant?`},
+		{"p", ""},
+		{"", ""},
+		{"a\nb-quene", `is "a\nb-queue" meant?`},
+	} {
+		if got := meant(c.name, names); got != c.want {
+			t.Errorf("%q: %s, want %s", c.name, got, c.want)
+		}
+	}
+	long := strings.Repeat("x", 70_000) // and so no table of 70,000 by 70,000
+	if got := meant(long, []string{long + "y"}); !strings.HasPrefix(got, `is "xxx`) || len(got) > 600 {
+		t.Errorf("%.700s", got)
+	}
+}
+
+// TestDistance compares with the definition, without a table.
+func TestDistance(t *testing.T) {
+	var model func(a, b string) int
+	model = func(a, b string) int {
+		if a == "" || b == "" {
+			return len(a) + len(b)
+		}
+		i, k := len(a)-1, len(b)-1
+		least := min(model(a[:i], b)+1, model(a, b[:k])+1)
+		same := 1
+		if a[i] == b[k] {
+			same = 0
+		}
+		least = min(least, model(a[:i], b[:k])+same)
+		if i > 0 && k > 0 && a[i] == b[k-1] && a[i-1] == b[k] {
+			least = min(least, model(a[:i-1], b[:k-1])+1)
+		}
+		return least
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	word := func() string {
+		text := make([]byte, rng.IntN(7))
+		for i := range text {
+			text[i] = "abc"[rng.IntN(3)]
+		}
+		return string(text)
+	}
+	for range 20_000 {
+		a, b, most := word(), word(), rng.IntN(5)
+		if got, want := distance(a, b, most), min(model(a, b), most+1); got != want {
+			t.Fatalf("%q, %q, at most %d: %d, want %d", a, b, most, got, want)
+		}
+	}
+}
+
+// TestMistypedQueues: wherever a caller names a queue that isn't there, that is what is said
+// first, with the names that may be meant; and no card is blamed that only the queue knows.
+func TestMistypedQueues(t *testing.T) {
+	w := worldFrom(t, Config{MissingUnlimited: true}, nil, Queue{Name: "research"}, Queue{Name: "vision", Parent: "research", Cards: map[string]int64{"A": 2}})
+	const none = `there is no queue "visoin": is "vision" meant?`
+	text := func(a Answer, err error) string {
+		testkit.Check(err)
+		if a.OK {
+			return "yes"
+		}
+		return fmt.Sprint(a.Refusal.Reason, " ", a.Refusal.Message())
+	}
+	for _, c := range []struct{ queue, card, invalid, want string }{
+		{"vision", "A", "", "yes"},
+		{"visoin", "A", "", "UnknownQueue " + none},
+		{"visoin", "B", none + `; volcano.sh/card.request: no card of "B" is known: known are A`, "UnknownQueue " + none},
+		{"sales", "A", "", `UnknownQueue there is no queue "sales"`},
+	} {
+		job, notes, err := w.ResolveJob(Job{ID: "j", Queue: c.queue, Annotations: map[string]string{RequestAnnotation: `{"` + c.card + `": 1}`}})
+		testkit.Check(err)
+		if job.Invalid() != c.invalid || (len(notes) > 0) != (c.card == "B") {
+			t.Errorf("%s, %s: %s %v, want %s", c.queue, c.card, job.Invalid(), notes, c.invalid)
+		}
+		var a Answer
+		w.Enqueueable(&a, job)
+		w.want(text(a, nil), c.want)
+		if fits := testkit.Must(w.JobCopies(job)); c.want != "yes" {
+			w.want(text(fits.Next, nil), c.want)
+		}
+		w.want(text(w.Reserve(job)), c.want)
+		w.ReleaseJob("j")
+		task, _, err := w.ResolveTask(Task{ID: "t", Job: "j", Queue: c.queue, Cards: []Item{{Alternatives: []string{c.card}, Milli: 1000}}})
+		testkit.Check(err)
+		if c.queue == "visoin" {
+			w.want(text(w.Commit(task)), "UnknownQueue "+none)
+			w.want(task.Invalid(), none+`; cards: no card of "`+c.card+`" is known: known are none`)
+		}
+	}
+
+	// The queue may come later.
+	need := func(card string) *Min { return &Min{Items: []Item{{Alternatives: []string{card}, Milli: 1000}}} }
+	job, other := resolved(w.ResolveJob(Job{ID: "j", Queue: "visoin", Min: need("A")})), resolved(w.ResolveJob(Job{ID: "k", Queue: "visoin", Min: need("B")}))
+	_, _, err := w.SetQueues([]Queue{{Name: "visoin", Cards: map[string]int64{"A": 2}}})
+	testkit.Check(err)
+	w.want(text(w.Reserve(job)), "yes")
+	w.want(text(w.Reserve(other)), `GetTaskRequestResourceFailed queue "visoin": the request is invalid: min: no card of "B" is known: known are A`)
+	w.want(other.Invalid(), `min: no card of "B" is known: known are A`)
+
+	// Of many faults in a tree the first ones ask.
+	var queues []Queue
+	for i := range 20 {
+		queues = append(queues, Queue{Name: fmt.Sprint("leaf-", i), Parent: "reserach"})
+	}
+	errs, _ := new(Config).Validate(append(queues, Queue{Name: "research"}), nil)
+	asked := 0
+	for _, err := range errs {
+		if strings.HasSuffix(err.Error(), `there is no queue "reserach" to be its parent: is "research" meant?`) {
+			asked++
+		}
+	}
+	if asked != 8 || len(errs) != 20 {
+		t.Errorf("%d of %d ask: %v", asked, len(errs), errs)
 	}
 }

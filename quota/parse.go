@@ -112,7 +112,7 @@ var entryCodes = map[string]struct {
 	codeNoResourceForCard: {"card", true, "this card is carried by %s, of which the pod requests none"},
 	codeDifferentResource: {"card", true, "this card is carried by %s, the alternatives before it by another resource"},
 	codeIgnoredResource:   {"resource", true, "quotas don't use this resource, only cpu, memory, cards by annotation and Config.Outputs"},
-	codeIgnoredAnnotation: {"", true, "the annotation counts for nothing: quotas are read from %s"},
+	codeIgnoredAnnotation: {"", true, "the annotation counts for nothing: %s"},
 	codeCardMismatch:      {"card", true, "the task runs on this card, and asks for %s"},
 	codeSharedCard:        {"card", true, "the task's item %s has this card already"},
 	codeUnnamedCards:      {"resource", true, "the amount is %s, and no card is named: it counts when the job's annotation names cards, or its pods are there"}, // of a job's minResources

@@ -45,7 +45,11 @@ type JobRequest struct {
 }
 
 // fault is what is wrong with a request.
-type fault struct{ invalid string } // empty: it is valid
+type fault struct {
+	invalid string // empty: it is valid
+	lost    bool   // its queue wasn't there when it was resolved
+	meant   string // asks which queue is, if one has a similar name
+}
 
 // fail makes a request invalid, for the first reason there is. The first is what the user
 // can mend first; others may follow from it.
@@ -53,4 +57,13 @@ func (f *fault) fail(format string, args ...any) {
 	if f.invalid == "" {
 		f.invalid = fmt.Sprintf(format, args...)
 	}
+}
+
+// text says what is wrong with a request of a queue, nil until it was found. That it wasn't comes
+// first: which cards are known, for one, hangs on the queue.
+func (f *fault) text(queue string, found *book.Queue) string {
+	if f.invalid == "" || !f.lost || found != nil {
+		return f.invalid
+	}
+	return noQueue(queue, f.meant) + "; " + f.invalid
 }

@@ -22,11 +22,22 @@ import (
 // none of which is listed, is an item of its own, as [Config.Unnamed] says. Parts of GPUs
 // by Koordinator's names count only by task.Cards. A bound task is charged on the first
 // alternative of its node. A fault in a pod makes a request that is refused; Invalid says
-// why. The list has entries that don't count as written, with codes as Origin. An error is
-// a bad id or an amount of Cards.
+// why. The list has entries that don't count as written, and annotations that look as if they
+// did, with codes as Origin. An error is a bad id or an amount of Cards.
 func (l *Ledger) ResolveTask(task Task) (*TaskRequest, field.ErrorList, error) {
 	t, notes, err := l.resolveTask(task)
+	if err == nil && t.queueAt.Load() == nil {
+		t.lost, t.meant = true, l.meantQueue(t.queue)
+	}
 	return t, listed(notes), err
+}
+
+// meantQueue asks which queue may be meant by a name; empty: none.
+func (l *Ledger) meantQueue(name string) string {
+	l.rlock()
+	names := slices.Collect(maps.Keys(l.queues))
+	l.mu.RUnlock()
+	return meant(name, names) // without the lock: there may be thousands
 }
 
 func (l *Ledger) resolveTask(task Task) (*TaskRequest, []entryError, error) {
@@ -61,6 +72,9 @@ func (l *Ledger) resolveTask(task Task) (*TaskRequest, []entryError, error) {
 // is an amount or item of job.Min that nothing can have.
 func (l *Ledger) ResolveJob(job Job) (*JobRequest, field.ErrorList, error) {
 	r, notes, err := l.resolveJob(job)
+	if err == nil && r.queueAt.Load() == nil {
+		r.lost, r.meant = true, l.meantQueue(r.queue)
+	}
 	return r, listed(notes), err
 }
 
@@ -147,7 +161,9 @@ type resolver struct {
 func (l *Ledger) resolver(queue string) *resolver {
 	l.rlock()
 	defer l.mu.RUnlock()
-	r := &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m, named: noCards}
+	r := &resolver{l: l, found: l.source, dims: l.dims, cards: l.cards, m: l.m}
+	// Without a queue no quota says which cards there will be. That the queue isn't there is
+	// what has to be said then, and not that a card isn't.
 	if q := l.queues[queue]; q != nil {
 		r.named = q.named
 	}
@@ -161,6 +177,12 @@ func (r *resolver) noteIn(where string, notes ...entryError) []entryError {
 	}
 	r.note(notes...)
 	return notes
+}
+
+// ignored notes which annotations of an object count for nothing.
+func (r *resolver) ignored(annotations map[string]string, what, read string) {
+	// A job hands its annotations down to its PodGroup, and a pod to the one that is made for it.
+	r.note(ignored(annotations, r.l.keys, what, []string{read}, r.l.keys)...)
 }
 
 // cardsOn lists the cards of a node for a message.
@@ -223,6 +245,9 @@ func (r *resolver) task(t *TaskRequest, task *Task) error {
 			return err
 		}
 	} else if t.invalid == "" {
+		if task.Pod != nil {
+			r.ignored(task.Pod.Annotations, "names of cards", r.l.cfg.nameKey())
+		}
 		drafts = r.carried(t, p, r.l.cfg.Unnamed)
 		r.parts(t, p)
 	}
@@ -306,7 +331,7 @@ func (r *resolver) pod(pod *corev1.Pod) (p podParts, fault string) {
 	if pod == nil {
 		return p, ""
 	}
-	p.names = strings.TrimSpace(pod.Annotations[cmp.Or(r.l.cfg.NameKey, NameAnnotation)])
+	p.names = strings.TrimSpace(pod.Annotations[r.l.cfg.nameKey()])
 	carries := func(name corev1.ResourceName) bool { return len(r.found.carried[name]) > 0 }
 	if fault := r.faultIn(pod, "0 or more", func(name corev1.ResourceName, q *resource.Quantity) bool {
 		return q.Sign() < 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory || carries(name) || !r.l.outs.none())
@@ -408,7 +433,7 @@ func badItem(where, key, what string, amount int64, want string) error {
 // carried makes items of a pod and of its annotation.
 func (r *resolver) carried(t *TaskRequest, p podParts, unnamed UnnamedPolicy) (drafts []draft) {
 	var resource corev1.ResourceName
-	key := cmp.Or(r.l.cfg.NameKey, NameAnnotation)
+	key := r.l.cfg.nameKey()
 	if p.names != "" {
 		d := r.draft(t, key, p.names, p.cards, false)
 		// What the annotation has spoken of needs no item of its own.

@@ -575,7 +575,7 @@ func TestResolveJob(t *testing.T) {
 		{"zero of an item", Config{}, Job{Min: &Min{Items: []Item{{Alternatives: []string{"A100"}}}}}, "0/0", ""},
 		{"of unknown cards", Config{}, Job{Min: &Min{Items: []Item{{[]string{"Ghost"}, 1000, 0}}}}, `invalid: min: no card of "Ghost" is known: known are A100, H100, M`, "Ghost UnknownCard"},
 	} {
-		w := fleet(t, c.cfg)
+		w := fleet(t, c.cfg, "q", "cpu:1")
 		if need, notes := w.sayJob(c.job); need != c.want || notes != strings.TrimSpace(c.notes) {
 			t.Errorf("%s: %s [%s], want %s [%s]", c.what, need, notes, c.want, c.notes)
 		}

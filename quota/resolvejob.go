@@ -159,7 +159,8 @@ func (r *resolver) annotation(req *JobRequest, job *Job) {
 	if req.cards() > 0 {
 		return
 	}
-	cfg, key := &r.l.cfg, cmp.Or(r.l.cfg.RequestKey, RequestAnnotation)
+	cfg, key := &r.l.cfg, r.l.cfg.requestKey()
+	r.ignored(job.Annotations, "requests", key)
 	// A bad entry makes the whole request invalid: without it the job would ask for less
 	// than it uses.
 	counts, notes := parseRequest(job.Annotations[key], cfg.FailToZero)

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -236,9 +235,9 @@ func configOf(c *Config) snapshotConfig {
 		SpecOnly: c.SpecOnly, UnlimitedCPUMemory: c.UnlimitedCPUMemory,
 		Keys: snapshotKeys{
 			Deserved: c.DeservedKey, Guarantee: c.GuaranteeKey,
-			Name:    cmp.Or(c.NameKey, NameAnnotation),
-			Quota:   cmp.Or(c.QuotaKey, QuotaAnnotation),
-			Request: cmp.Or(c.RequestKey, RequestAnnotation),
+			Name:    c.nameKey(),
+			Quota:   c.quotaKey(),
+			Request: c.requestKey(),
 		},
 		Missing: missingNames[c.MissingUnlimited], Parser: parserNames[c.FailToZero],
 		Mix: mixNames[c.AnyMix], Unnamed: unnamedNames[c.Unnamed],

@@ -152,7 +152,7 @@ func needOf(m *book.Min) Min {
 }
 
 // Invalid says why the request is invalid; empty: it is valid.
-func (t *TaskRequest) Invalid() string { return t.invalid }
+func (t *TaskRequest) Invalid() string { return t.text(t.queue, t.queueAt.Load()) }
 
 // Invalid says why the request is invalid; empty: it is valid.
-func (r *JobRequest) Invalid() string { return r.invalid }
+func (r *JobRequest) Invalid() string { return r.text(r.queue, r.queueAt.Load()) }

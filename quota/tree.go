@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -10,7 +11,8 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// New makes a ledger, or fails as SetQueues and SetCatalog; nil: no catalog.
+// New makes a ledger, or fails as SetQueues and SetCatalog, or with an [ErrBadName] of cfg;
+// nil: no catalog.
 func New(cfg Config, catalog *device.Catalog, queues []Queue) (*Ledger, error) {
 	l, err := newLedger(cfg)
 	if err != nil {
@@ -32,12 +34,18 @@ func newLedger(cfg Config) (*Ledger, error) {
 	if unnamedNames[cfg.Unnamed] == "" {
 		panic("quota: unknown value in config")
 	}
+	keys := cfg.keys()
+	for _, key := range keys {
+		if err := badName(key); err != nil {
+			return nil, fmt.Errorf("%w: an annotation of the configuration is %q", err, brief(key))
+		}
+	}
 	m, err := newMap(cfg.Outputs)
 	if err != nil {
 		return nil, err
 	}
 	l := &Ledger{
-		cfg: cfg, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
+		cfg: cfg, keys: keys, queues: map[string]*queue{}, jobs: map[string]*job{}, tasks: map[string]*task{},
 		waiting: map[string]*TaskRequest{}, sites: map[string]*site{},
 	}
 	l.spare.New = func() any { return new(scratch) }

@@ -16,8 +16,8 @@ import (
 )
 
 // Validate looks at queues; catalog may be nil. Errors are what SetQueues refuses, warnings
-// likely mistakes: entries that can't be read or don't count; amounts above the capability,
-// the parent's or the cluster's. Origin is a code.
+// likely mistakes: entries that can't be read or don't count, annotations that look as if they
+// did; amounts above the capability, the parent's or the cluster's. Origin is a code.
 func (c *Config) Validate(queues []Queue, catalog *device.Catalog) (errs, warnings field.ErrorList) {
 	m, err := newMap(c.Outputs)
 	if err != nil {
@@ -131,12 +131,20 @@ func (f *faults) tree(queues []builtQueue) {
 	// Shared by all walks, so that a long chain costs its length once, and each cycle is
 	// reported once.
 	walked := map[string]bool{}
+	lost := 0
 	for _, name := range names {
 		path := pathOf(index[name]).Child("parent")
 		if up := parent[name]; up != "" {
 			if _, known := parent[up]; !known {
 				fault := field.NotFound(path, brief(up))
 				fault.Detail = fmt.Sprintf("queue %q: there is no queue %q to be its parent", brief(name), brief(up))
+				// Of the first ones only: each is compared with all names.
+				if lost++; lost <= 8 {
+					others := slices.DeleteFunc(slices.Clone(names), func(other string) bool { return other == name })
+					if which := meant(up, others); which != "" {
+						fault.Detail += ": " + which
+					}
+				}
 				f.add(fault)
 			}
 		}
