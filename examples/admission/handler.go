@@ -182,9 +182,20 @@ func (h *handler) queues(*http.Request) (int, any) {
 func (h *handler) queue(r *http.Request) (int, any) {
 	status, known := h.ledger.Queue(r.PathValue("name"))
 	if !known {
-		return fault(http.StatusNotFound, fmt.Errorf("there is no queue %q", r.PathValue("name")))
+		return h.noQueue(r.PathValue("name"))
 	}
 	return http.StatusOK, status
+}
+
+// noQueue says that there is no queue of a name, as a refusal says it: with those that may be meant.
+func (h *handler) noQueue(name string) (int, any) {
+	job, _, err := h.ledger.ResolveJob(quota.Job{ID: question, Queue: name})
+	if err != nil {
+		return fault(http.StatusBadRequest, err)
+	}
+	var a quota.Answer
+	h.ledger.Enqueueable(&a, job)
+	return fault(http.StatusNotFound, errors.New(a.Refusal.Message()))
 }
 
 func (h *handler) jobs(r *http.Request) (int, any) {

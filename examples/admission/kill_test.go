@@ -171,7 +171,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("after an interrupt: %v", err)
 	}
 	specs := testkit.Must(quota.ReadQueues([]byte(killQueues)))
-	s, notes, err := open(data, specs, 1)
+	s, notes, err := open(data, specs, 1, false)
 	if err != nil || len(notes) > 0 {
 		t.Fatalf("%v, %v", notes, err)
 	}

@@ -36,6 +36,7 @@ var help = command.Help{
 	About: "Serves card quotas over HTTP: see README.md. It ends, with all that it has answered on disk, on an\ninterrupt or SIGTERM.",
 	Groups: []command.Group{
 		{Title: "The service", Example: "-data /tmp/admission -addr localhost:8080", Flags: []string{"data", "addr", "snapshot-every"}},
+		{Title: "After a fault of the disk", Example: "-data /tmp/admission -lose-changes", Flags: []string{"lose-changes"}},
 		{Title: "Queues", Example: "-data /tmp/admission -queues examples/admission/queues.yaml", Flags: []string{"queues"}},
 	},
 }
@@ -47,6 +48,7 @@ var sampleQueues []byte
 type options struct {
 	data, addr, queues string
 	every              int
+	loses              bool
 }
 
 func parse(args []string, stdout io.Writer) (o options, err error) {
@@ -54,6 +56,7 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags.StringVar(&o.data, "data", "", "the folder for what has to survive: needed, and made if it isn't there")
 	flags.StringVar(&o.addr, "addr", "localhost:8080", "where to listen; port 0: any")
 	flags.IntVar(&o.every, "snapshot-every", 100_000, "how many changes may be in the journal before a snapshot is made")
+	flags.BoolVar(&o.loses, "lose-changes", false, "start also if the journal is missing, or has a damaged line: without it and the lines after it")
 	flags.StringVar(&o.queues, "queues", "", "a file of Volcano's Queue objects, YAML or JSON; none: a sample")
 	if err := help.Parse(flags, args, stdout); err != nil {
 		return o, err
@@ -83,7 +86,7 @@ func program(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", cmp.Or(o.queues, "queues.yaml"), err)
 	}
-	s, notes, err := open(o.data, specs, o.every)
+	s, notes, err := open(o.data, specs, o.every, o.loses)
 	if err != nil {
 		return err
 	}

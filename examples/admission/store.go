@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,8 +51,9 @@ type change struct {
 }
 
 // open opens the store in a folder, or makes it there, with the queues of now. The notes are
-// on what doesn't count in the queues, and on limits that are exceeded.
-func open(dir string, queues []quota.Queue, every int) (s *store, notes []string, err error) {
+// on what was lost, on what doesn't count in the queues, and on limits that are exceeded. loses
+// allows to start without changes that the journal has lost.
+func open(dir string, queues []quota.Queue, every int, loses bool) (s *store, notes []string, err error) {
 	switch err := os.Mkdir(dir, 0o777); {
 	case err == nil: // a power cut must not take the folder away
 		if err := syncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
@@ -65,7 +66,7 @@ func open(dir string, queues []quota.Queue, every int) (s *store, notes []string
 	if s.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil {
 		return nil, nil, fmt.Errorf("%s: another process may have it: %w", dir, err)
 	}
-	if notes, err = s.restore(queues); err != nil {
+	if notes, err = s.restore(queues, loses); err != nil {
 		return nil, nil, errors.Join(err, s.lock.Close())
 	}
 	go s.run()
@@ -74,27 +75,29 @@ func open(dir string, queues []quota.Queue, every int) (s *store, notes []string
 
 // restore makes the ledger of what is on disk and of the queues. What was replayed was
 // decided under the queues of the snapshot, so the present queues come last.
-func (s *store) restore(queues []quota.Queue) (notes []string, err error) {
-	data, err := os.ReadFile(filepath.Join(s.dir, snapshotName))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		if s.ledger, err = quota.New(config, nil, nil); err != nil {
-			return nil, err
-		}
-	case err != nil:
-		return nil, err
-	default:
-		if s.ledger, err = quota.Restore(config, nil, data); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(s.dir, snapshotName), err)
-		}
-	}
-	torn, err := replay(s.dir, s.ledger)
+func (s *store) restore(queues []quota.Queue, loses bool) (notes []string, err error) {
+	snapshot, err := readFile(s.dir, snapshotName)
 	if err != nil {
 		return nil, err
 	}
-	if torn != "" {
-		notes = append(notes, torn+" was torn by a crash, never answered, and is left out")
+	journal, err := readFile(s.dir, journalName)
+	if err != nil {
+		return nil, err
 	}
+	lock, err := s.lock.Stat()
+	if err != nil {
+		return nil, err
+	}
+	// A first start may have ended before its snapshot was there.
+	if snapshot == nil && lock.Size() == 0 && (journal == nil || bytes.Equal(journal, firstLine(0))) {
+		s.ledger, err = quota.New(config, nil, nil)
+	} else {
+		notes, err = s.load(snapshot, journal, loses)
+	}
+	if err != nil {
+		return nil, err
+	}
+	has, _ := s.ledger.Release() // nothing: the last change
 	orphans, seq, err := s.ledger.SetQueues(queues)
 	if err != nil {
 		return nil, err
@@ -112,13 +115,58 @@ func (s *store) restore(queues []quota.Queue) (notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("queue %q: %s is over its limit, and admits nothing", over.Level, over.Resource))
 	}
 	s.synced.Store(seq)
-	if s.journal, err = os.OpenFile(filepath.Join(s.dir, journalName), os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
-		return nil, err
+	// A journal comes before the snapshot, so that no crash leaves a snapshot alone.
+	if !hasLine(journal) {
+		if err := replaceFile(s.dir, journalName, firstLine(has)); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.save(); err != nil {
-		return nil, errors.Join(err, s.journal.Close())
+		return nil, err
+	}
+	if lock.Size() == 0 {
+		_, err := s.lock.WriteString(inUse)
+		if err = errors.Join(err, s.lock.Sync()); err != nil {
+			return nil, errors.Join(err, s.journal.Close())
+		}
 	}
 	return notes, nil
+}
+
+// inUse stands in the lock from the first start on: so a folder that has lost both files isn't
+// taken for a new one.
+const inUse = "this folder has a snapshot and a journal\n"
+
+// load makes the ledger of the files of an earlier process, nil for one that is missing. loses
+// allows to leave out changes that the journal has lost.
+func (s *store) load(snapshot, journal []byte, loses bool) (notes []string, err error) {
+	name := filepath.Join(s.dir, snapshotName)
+	if snapshot == nil {
+		return nil, fmt.Errorf("%s is missing, and was there: restore it or, to begin anew without its jobs, remove the folder", name)
+	}
+	text, isSealed, err := unsealed(snapshot)
+	if err == nil {
+		s.ledger, err = quota.Restore(config, nil, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if !isSealed {
+		notes = append(notes, name+" has no checksum, as one of an older version: the next one has")
+	}
+	name = filepath.Join(s.dir, journalName)
+	// Older versions wrote no first line.
+	if journal != nil && (hasLine(journal) || !isSealed) {
+		note, err := replay(name, journal, s.ledger, loses)
+		if note != "" {
+			notes = append(notes, note)
+		}
+		return notes, err
+	}
+	if !loses {
+		return nil, fmt.Errorf("%s is missing, or its first line is: restore it or, to start without the changes that it had, use -lose-changes", name)
+	}
+	return append(notes, name+" is missing, or its first line is: the changes that it had are lost"), nil
 }
 
 // do makes a change, and returns when it is on disk. With an error it may be made all the
@@ -202,14 +250,25 @@ func (s *store) commit(batch []*change) error {
 	return nil
 }
 
-// save writes a snapshot, and empties the journal.
+// save writes a snapshot, and begins a journal that goes on from it.
 func (s *store) save() error {
-	if err := replaceFile(s.dir, snapshotName, s.ledger.Snapshot()); err != nil {
+	seq, _ := s.ledger.Release() // nothing
+	if err := replaceFile(s.dir, snapshotName, sealed(s.ledger.Snapshot())); err != nil {
+		return err
+	}
+	// Windows replaces no file that is open.
+	if s.journal != nil {
+		if err := s.journal.Close(); err != nil {
+			return err
+		}
+	}
+	if err := replaceFile(s.dir, journalName, firstLine(seq)); err != nil {
 		return err
 	}
 	s.journaled = 0
-	_, err := s.journal.Seek(0, io.SeekStart)
-	return errors.Join(err, s.journal.Truncate(0), s.journal.Sync())
+	var err error
+	s.journal, err = os.OpenFile(filepath.Join(s.dir, journalName), os.O_WRONLY|os.O_APPEND, 0)
+	return err
 }
 
 // close ends the store. The next start finds a snapshot, and nothing to replay.
