@@ -3,6 +3,7 @@ package scoring
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/resvec/resvec/internal/kernel"
 	"github.com/resvec/resvec/scoring/internal/scorecache"
@@ -83,6 +84,7 @@ func (b *Bound) WithOverride(o *PodOverride) *Bound {
 	}
 	own := *b
 	own.plan, own.cache, own.placer = b.plan.withOverride(o), nil, nil
+	own.low, own.high = own.plan.rangeOf()
 	return &own
 }
 
@@ -156,11 +158,12 @@ func (b *Bound) Score(dst []float64, pod vector.PodAmounts, rows *vector.Mask) e
 	return nil
 }
 
-// ScorePercent is Score in percent of the highest score that there can be, rounded to
-// whole numbers from 0 to 100, halves up, as plugins of kube-scheduler return them. The scores of a
-// [Kube] are such percents already; the scores of a [Strategy] with a plugin weight of 10 are
-// divided by 10. Of a combination whose scores can be negative it is the percent of the
-// way from the lowest to the highest. NaN becomes 0.
+// ScorePercent is Score in percent of the highest score that there can be, rounded once
+// to whole numbers from 0 to 100, halves up, as plugins of kube-scheduler return them. The
+// scores of a [Kube] are such percents already; the scores of a [Strategy] with a plugin
+// weight of 10 are divided by 10. A part that has no rules, or none of a resource of the
+// map, adds nothing to the highest score. Of a combination whose scores can be negative it
+// is the percent of the way from the lowest to the highest. NaN becomes 0.
 //
 // It is an error where scores have no bound: of a [Load] that is [Raw], of [DRF], and of
 // types of other packages, unless they are normalized.
@@ -191,15 +194,21 @@ func (b *Bound) ScorePercent(dst []int64, pod vector.PodAmounts, rows *vector.Ma
 
 var errNoRange = errors.New("scoring: scores without bounds have no percentage: normalize them, or use Score")
 
-// percentOf returns how many percent x is of span, cut to 0..100.
+// percentOf returns how many percent x is of span, cut to 0..100 and rounded once: halves
+// are told from what is next to them by the rests of the products, as neither the quotient
+// nor adding 0.5 is exact.
 func percentOf(x, span float64) int64 {
-	if span != 100 { // then it is one already: rounding twice could change it
-		x = float64(x*100) / span
-	}
-	if x != x {
+	percent := float64(x*100) / span
+	if !(percent > 0) { // or NaN
 		return 0
 	}
-	return int64(min(max(x, 0), 100) + 0.5)
+	below := math.Floor(min(percent, 100))
+	half := below + 0.5
+	p, h := float64(x*100), float64(half*span)
+	if p > h || p == h && math.FMA(x, 100, -p) >= math.FMA(half, span, -h) {
+		below++
+	}
+	return int64(min(below, 100))
 }
 
 // Explain returns the numbers that make the score of a row. Where a term is normalized,

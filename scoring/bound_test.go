@@ -603,32 +603,75 @@ func TestBoundPanics(t *testing.T) {
 }
 
 // TestRankRewritten: scores that are kept in the order of a rank cannot follow one that is
-// rewritten in place. That is found.
+// rewritten in place. That is found, whatever the order was and is.
 func TestRankRewritten(t *testing.T) {
-	nodes := plainNodes(t, 3, make([][]float64, 200)...)
-	scores := scoring.Bind(usedScorer(0), nodes)
-	scoring.CacheAll(scores)
-	rank := make([]int32, nodes.Len())
-	for i := range rank {
-		rank[i] = int32(i * 7 % len(rank))
-	}
-	pod, tie := vector.PodAmounts{}, vector.TieRank(rank)
-	for range 300 {
-		if row, _ := scores.Best(pod, nil, tie); row != 0 {
-			t.Fatalf("row %d", row)
+	const n = 200
+	permutation := func(rank []int32) {
+		for i := range rank {
+			rank[i] = int32(i * 7 % n)
 		}
 	}
-	slices.Reverse(rank)
-	if row, _ := scores.Best(pod, nil, vector.TieRank(slices.Clone(rank))); row != len(rank)-1 {
-		t.Fatalf("row %d of another slice", row)
-	}
-	defer func() {
-		if text, _ := recover().(string); !strings.Contains(text, "rewritten in place") {
-			t.Errorf("panicked %q", text)
+	ascending := func(rank []int32) {
+		for i := range rank {
+			rank[i] = int32(i)
 		}
-	}()
-	for range 300 {
-		scores.Best(pod, nil, tie)
+	}
+	zeros := func(rank []int32) { clear(rank) }
+	reversed := func(rank []int32) {
+		ascending(rank)
+		slices.Reverse(rank)
+	}
+	swapped := func(rank []int32) {
+		ascending(rank)
+		rank[n-2], rank[n-1] = rank[n-1], rank[n-2]
+	}
+	m := strategyMap(t)
+	strategy := compileStrategy(m, scoring.StrategyConfig{})
+	for _, c := range []struct {
+		name          string
+		before, after func(rank []int32)
+	}{
+		{"a permutation, reversed", permutation, slices.Reverse[[]int32]},
+		{"by row, reversed", ascending, slices.Reverse[[]int32]},
+		{"by row, two swapped", ascending, swapped},
+		{"zeros, filled later", zeros, permutation},
+		{"zeros, filled from the end", zeros, reversed},
+		{"from the end, zeros later", reversed, zeros},
+	} {
+		for name, scorer := range map[string]scoring.Scorer{
+			"of others": usedScorer(0),
+			"strategy":  strategy,
+			"combined":  combine(t, scoring.Term{Scorer: strategy, Weight: 1}, scoring.Term{Scorer: strategy, Weight: 2}),
+		} {
+			nodes := m.NewNodes()
+			for i := range n {
+				setNode(nodes, fmt.Sprint(i), strategyVec{1000, 1000}, nil)
+			}
+			bound := scoring.Bind(scorer, nodes)
+			scoring.CacheAll(bound)
+			rank := make([]int32, n)
+			c.before(rank)
+			pod, tie := vector.PodAmounts{Requested: strategyVec{1}}, vector.TieRank(rank)
+			first := slices.Index(rank, 0)
+			for range 300 {
+				if row, _ := bound.Best(pod, nil, tie); row != first {
+					t.Fatalf("%s, %s: row %d", c.name, name, row)
+				}
+			}
+			c.after(rank)
+			other := slices.Clone(rank)
+			if row, _ := bound.Best(pod, nil, vector.TieRank(other)); row != slices.Index(other, 0) {
+				t.Fatalf("%s, %s: row %d of another slice", c.name, name, row)
+			}
+			got := testkit.Recovered(func() {
+				for range 300 {
+					bound.Best(pod, nil, tie)
+				}
+			})
+			if text, _ := got.(string); !strings.Contains(text, "rewritten in place") {
+				t.Errorf("%s, %s: panicked %q", c.name, name, got)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package scoring_test
 
 import (
 	"errors"
+	"math"
+	"math/big"
 	"slices"
 	"testing"
 
@@ -111,8 +113,14 @@ func TestScorePercent(t *testing.T) {
 	setNode(nodes, "b", strategyVec{2000, 1000, 0, 10}, strategyVec{100, 200, 0, 1})
 	pod := vector.PodAmounts{Requested: strategyVec{100, 100}}
 	off := int64(0)
-	strategy := compileStrategy(m, scoring.StrategyConfig{SRA: &scoring.SRAConfig{Weight: 10, Resources: []string{strategyGPU}}})
+	sra := &scoring.SRAConfig{Weight: 10, Resources: []string{strategyGPU}}
+	strategy := compileStrategy(m, scoring.StrategyConfig{SRA: sra})
+	ruled := func(rules map[string]scoring.FitRule, opts ...scoring.Option) *scoring.Strategy {
+		return compileStrategy(m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Resources: rules}, SRA: sra}, opts...)
+	}
+	ruleless := ruled(map[string]scoring.FitRule{})
 	load := compileLoad(scoring.LoadConfig{}, m)
+	loadless := compileLoad(scoring.LoadConfig{Weights: map[string]float64{}}, m)
 	raw := compileLoad(scoring.LoadConfig{Direction: scoring.Raw}, m)
 	for _, c := range []struct {
 		name   string
@@ -124,6 +132,14 @@ func TestScorePercent(t *testing.T) {
 		{"SRA", strategy.SRA(), []int64{0, 100}},
 		{"strategy", strategy, []int64{30, 90}},
 		{"off", compileStrategy(m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Weight: &off}}), []int64{0, 0}},
+		{"no rules", ruleless, []int64{0, 100}},
+		{"no rules, SRA off", ruleless.Fit(), []int64{0, 0}},
+		{"rules of what the map lacks", ruled(map[string]scoring.FitRule{"x.com/npu": {Type: scoring.MostAllocated}}, scoring.AllowUnknown), []int64{0, 100}},
+		{"a rule of what the pod doesn't request", ruled(map[string]scoring.FitRule{strategyGPU: {Type: scoring.MostAllocated}}), []int64{0, 50}},
+		{"no rules, twice as dear", combine(t, scoring.Term{Scorer: ruleless, Weight: 2}), []int64{0, 100}},
+		{"a load of nothing", loadless, []int64{0, 0}},
+		{"a load of nothing, and of a capacity of 0", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: 1}, scoring.Term{Scorer: loadless, Weight: 9},
+			scoring.Term{Scorer: compileLoad(scoring.LoadConfig{Capacity: strategyVec{}}, m), Weight: 9}), []int64{60, 80}},
 		{"one term", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: 1}), []int64{60, 80}},
 		{"a weight", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: 0.25}), []int64{60, 80}},
 		{"less is better", combine(t, scoring.Term{Scorer: strategy.Fit(), Weight: -1}), []int64{40, 20}},
@@ -145,6 +161,71 @@ func TestScorePercent(t *testing.T) {
 			}
 		case err != nil || !slices.Equal(got, c.want):
 			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
+		}
+	}
+}
+
+// The rules of a pod decide what is highest, too.
+func TestScorePercentOverride(t *testing.T) {
+	m := strategyMap(t)
+	nodes := m.NewNodes()
+	setNode(nodes, "a", strategyVec{1000, 1000}, strategyVec{100, 500})
+	pod := vector.PodAmounts{Requested: strategyVec{100, 100}}
+	for _, c := range []struct {
+		rules       map[string]scoring.FitRule
+		annotations map[string]string
+		want        int64
+	}{
+		{map[string]scoring.FitRule{}, map[string]string{scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"memory": 1}`}, 60},
+		{nil, map[string]string{scoring.ScoringTypeAnnotation: "MostAllocated", scoring.WeightAnnotation: `{"memory": 0}`}, 0},
+		{map[string]scoring.FitRule{}, nil, 0},
+	} {
+		override, _, err := scoring.ParsePodOverride(c.annotations, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		strategy := compileStrategy(m, scoring.StrategyConfig{Fit: scoring.StrategyFitConfig{Resources: c.rules}})
+		got := []int64{-7}
+		if err := scoring.Bind(strategy, nodes).WithOverride(override).ScorePercent(got, pod, nil); err != nil || got[0] != c.want {
+			t.Errorf("%v, %v: %v, %v; want %d", c.rules, c.annotations, got, err, c.want)
+		}
+	}
+}
+
+// Percents are rounded once, next to halves too.
+func TestPercentOf(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		x, span float64
+		want    int64
+	}{
+		{0.49999999999999994, 100, 0}, {0.5, 100, 1}, {99.49999999999999, 100, 99}, {99.5, 100, 100}, {1.4999999999999998, 100, 1},
+		{0, 0, 0}, {0, 100, 0}, {-1, 100, 0}, {nan, 100, 0}, {inf, 100, 100}, {-inf, 100, 0}, {math.MaxFloat64, 100, 100}, {101, 100, 100},
+		{5e-324, 1e-323, 50}, {0.005, 1, 1}, {4.999999999999999, 1000, 0},
+	} {
+		if got := scoring.PercentOf(c.x, c.span); got != c.want {
+			t.Errorf("%v of %v: %d, not %d", c.x, c.span, got, c.want)
+		}
+	}
+	r := testkit.Rand(5)
+	for range testkit.Amount(t, 1e4, 1e5, 1e6) {
+		span := []float64{100, 1, 3, 700, 1000, 1e6 * r.Float64(), float64(100 * r.IntN(1000))}[r.IntN(7)]
+		x := span * (float64(r.IntN(200)) / 200)
+		for range r.IntN(4) {
+			x = math.Nextafter(x, inf)
+		}
+		for range r.IntN(4) {
+			x = math.Nextafter(x, -inf)
+		}
+		want := int64(0)
+		if x > 0 && span > 0 {
+			// floor((200x + span) / 2span)
+			a, b := new(big.Rat).SetFloat64(x), new(big.Rat).SetFloat64(span)
+			q := a.Quo(a.Add(a.Mul(a, big.NewRat(200, 1)), b), b.Mul(b, big.NewRat(2, 1)))
+			want = min(new(big.Int).Quo(q.Num(), q.Denom()).Int64(), 100)
+		}
+		if got := scoring.PercentOf(x, span); got != want {
+			t.Fatalf("%v of %v: %d, not %d", x, span, got, want)
 		}
 	}
 }

@@ -53,6 +53,9 @@ func (c *combination) Terms() []Term { return c.terms }
 // Normalized reports whether a term is normalized.
 func (c *combination) Normalized() bool { return c.normalized }
 
+// PercentOf rounds as ScorePercent does.
+var PercentOf = percentOf
+
 // CacheAll makes a bound scorer keep the scores of every request, whatever it costs.
 func CacheAll(b *Bound) { b.cache.always = true }
 

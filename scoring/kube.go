@@ -299,7 +299,8 @@ func (k *Kube) self() Scorer { return k }
 
 func (k *Kube) bind() rowScorer { return k }
 
-func (k *Kube) highest() float64 { return 100 }
+// highest is 0 where no resource can count.
+func (k *Kube) highest() float64 { return float64(100 * min(len(k.rules), 1)) }
 
 func (k *Kube) divisors() []int {
 	var columns []int

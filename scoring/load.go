@@ -143,9 +143,13 @@ func (l *Load) self() Scorer { return l }
 
 func (l *Load) bind() rowScorer { return l }
 
+// highest is 0 where no resource can count.
 func (l *Load) highest() float64 {
-	if l.direction == Raw {
+	switch {
+	case l.direction == Raw:
 		return math.Inf(1)
+	case !slices.ContainsFunc(l.dims, func(d loadDim) bool { return !l.fixed || d.capacity > 0 }):
+		return 0
 	}
 	return 100
 }

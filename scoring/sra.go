@@ -247,7 +247,7 @@ func (b *sraBatch) setSum(dst []float64, fit *fitBatch, words []uint64) {
 	case fit.wide() || b.wide():
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = fit.row(i) + b.presentRow(base[i], i) })
 	default:
-		kernel.StrategySum(dst, 0, fit.terms[:fit.n], fit.weights, fit.fit.highest(), base, b.columns[:b.n], words)
+		kernel.StrategySum(dst, 0, fit.terms[:fit.n], fit.weights, fit.fit.scale(), base, b.columns[:b.n], words)
 	}
 }
 

@@ -176,10 +176,20 @@ func (f *strategyFit) points(sum, weights float64) float64 {
 	if weights == 0 || f.weight <= 0 {
 		return 0
 	}
-	return float64(float64(sum/weights) * f.highest()) // SRA adds to it
+	return float64(float64(sum/weights) * f.scale()) // SRA adds to it
 }
 
-func (f *strategyFit) highest() float64 { return float64(100 * f.weight) }
+// scale is the score of a resource that has all points.
+func (f *strategyFit) scale() float64 { return float64(100 * f.weight) }
+
+// highest is 0 where no rule can score: of resources that the map doesn't have, of none,
+// or inert.
+func (f *strategyFit) highest() float64 {
+	if !slices.ContainsFunc(f.rules, func(r fitRule) bool { return r.weight > 0 }) {
+		return 0
+	}
+	return f.scale()
+}
 
 // divisors has no columns for a part that is off: the nodes would keep their reciprocals
 // for nothing.
@@ -259,7 +269,7 @@ func (b *fitBatch) set(dst []float64, words []uint64) {
 	case b.wide():
 		kernel.EachRow(len(dst), words, func(i int) { dst[i] = b.row(i) })
 	default:
-		kernel.StrategyFit(dst, 0, b.terms[:b.n], b.weights, b.fit.highest(), words)
+		kernel.StrategyFit(dst, 0, b.terms[:b.n], b.weights, b.fit.scale(), words)
 	}
 }
 
@@ -268,7 +278,7 @@ func (b *fitBatch) blockBounds(dst, base []float64, most float64, words []uint64
 	if b.none() || b.wide() {
 		return 0, false
 	}
-	points := b.fit.highest()
+	points := b.fit.scale()
 	// Peaks multiply by reciprocals where scores divide. docs/proofs.md shows that the
 	// two differ by no more than this slack.
 	return 0x1p-44 * (points + most), kernel.StrategyPeaks(dst, b.amounts.allocatable.Rows(), b.terms[:b.n], b.weights, points, base, words)

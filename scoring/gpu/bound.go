@@ -88,7 +88,8 @@ func (b *Bound) Counters() iter.Seq2[string, uint64] { return b.counts.All() }
 
 // Best returns the best of the selected rows that can host a pod, and whether there is
 // one; it picks as [vector.ArgMax] does. A request with a bad amount has none: Score
-// says what is wrong with it.
+// says what is wrong with it. The ranks of a [vector.TieRank] that are rewritten in place
+// panic, sooner or later: scores may be kept in their order.
 func (b *Bound) Best(req *Request, rows *vector.Mask, tie vector.Tie) (row int, ok bool) {
 	b.counts.Questions.Add(1)
 	if !b.beginTie(req, rows, tie) {

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -379,5 +381,36 @@ func TestBoundAllocs(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRankRewritten: kept scores follow no rank that is rewritten in place, one in the order
+// of the rows neither.
+func TestRankRewritten(t *testing.T) {
+	const n = 100
+	defer gpu.KeepScores(0)()
+	nodes, gpus := vector.NewNodes(vector.Schema{}, 3), gpu.NewState(make([]gpu.Node, n))
+	for i := range n {
+		if _, _, err := nodes.Set(strconv.Itoa(i), 0, vector.NodeAmounts{Allocatable: vector.ResourceVector{1e6}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rank := make([]int32, n)
+	for i := range rank {
+		rank[i] = int32(i)
+	}
+	bound := gpu.Bind(scorers(t)[0], nodes, gpus)
+	best := func() (row int) {
+		for range 300 {
+			row, _ = bound.Best(&gpu.Request{CPU: 1, Amounts: vector.ResourceVector{1}}, nil, vector.TieRank(rank))
+		}
+		return row
+	}
+	if row := best(); row != 0 {
+		t.Fatalf("row %d", row)
+	}
+	slices.Reverse(rank)
+	if text, _ := testkit.Recovered(func() { best() }).(string); !strings.Contains(text, "rewritten in place") {
+		t.Errorf("panicked %q", text)
 	}
 }
