@@ -42,13 +42,13 @@ func checkExplainPlace(t *testing.T, g *mig.Geometry, used []mig.Placed, want []
 	for _, u := range used {
 		all = append(all, u.Profile)
 		if u.Slots != 0 {
-			slots += len(m.slotsOf(u)) - m.profiles[u.Profile].Slots
+			slots += len(m.slotsOf(u)) - m.mustProfile(u.Profile).Slots
 		}
 	}
 	broken := map[string]bool{}
 	counts := map[vectormap.MIGProfile]int{}
 	for _, name := range all {
-		p, ok := m.profiles[name]
+		p, ok := m.profile(name)
 		if !ok {
 			broken[fmt.Sprintf("the GPU has no profile %v", name)] = true
 		}
@@ -56,14 +56,14 @@ func checkExplainPlace(t *testing.T, g *mig.Geometry, used []mig.Placed, want []
 		if p.Media {
 			media++
 		}
-		counts[name]++
+		counts[p.Profile]++
 	}
 	if len(want) > m.slots { // refused unread
 		slots, broken = len(want), map[string]bool{}
 		for _, u := range used {
-			slots += m.profiles[u.Profile].Slots
+			slots += m.mustProfile(u.Profile).Slots
 			if u.Slots != 0 {
-				slots += len(m.slotsOf(u)) - m.profiles[u.Profile].Slots
+				slots += len(m.slotsOf(u)) - m.mustProfile(u.Profile).Slots
 			}
 		}
 	}

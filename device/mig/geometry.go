@@ -24,6 +24,11 @@ const (
 // one of a few allowed starts, a number of slices, and media engines. [GeometryFor]
 // finds the one of a product, and [NewGeometry] makes others.
 //
+// The GB in the name of a profile are rounded, and differ by driver and board: an A100 of
+// 80 GB has 3g.40gb or 3g.39gb. So compute slices, suffix and the nearest size, at most an
+// eighth off, identify the cut; of two as near the smaller. What was written is kept: names
+// come back as they were given.
+//
 // A Geometry is immutable and safe for concurrent use. A nil *Geometry and the
 // zero value are a GPU without MIG: no slots, no slices, no profiles.
 type Geometry struct {
@@ -237,19 +242,29 @@ func (g *Geometry) orNone() *Geometry {
 
 var noMIG Geometry
 
-// rank returns the place of p among g.kinds, or -1 where g lacks it.
+// nameSlack is what part of its size a name may be off. The same cut of an H200 is 1g.18gb
+// or 1g.16gb, by what the driver keeps for itself, and that of a GB300 1g.35gb or 1g.31gb.
+// The sizes of profiles with as many compute slices are a factor of two apart.
+const nameSlack = 8
+
+// rank returns the place of p among g.kinds, or -1 where g lacks it. Compute slices, suffix
+// and the nearest size identify a profile, the smaller of two sizes: the size of a name is
+// rounded, and differs by driver and board.
 func (g *Geometry) rank(p *vectormap.MIGProfile) int {
 	if uint(p.G) >= uint(len(g.first)) || p.C != 0 {
 		return -1
 	}
+	nearest, off := -1, 0
 	for r := g.first[p.G]; r != 0; {
 		k := &g.kinds[r-1]
-		if k.profile.MemGB == p.MemGB && k.profile.Suffix == p.Suffix {
-			return int(r - 1)
+		o := max(k.profile.MemGB-p.MemGB, p.MemGB-k.profile.MemGB)
+		if k.profile.Suffix == p.Suffix && nameSlack*o <= k.profile.MemGB &&
+			(nearest < 0 || o < off || o == off && k.profile.MemGB < p.MemGB) {
+			nearest, off = int(r-1), o
 		}
 		r = k.next
 	}
-	return -1
+	return nearest
 }
 
 // Name returns the name of the geometry, such as A100-40: the family and the
@@ -270,16 +285,16 @@ func (g *Geometry) Slices() int { return g.orNone().slices }
 // them. The caller owns the result.
 func (g *Geometry) Profiles() []GeometryProfile { return cloneProfiles(g.orNone().profiles) }
 
-// Profile returns what the geometry says of one profile, and whether it has it.
-// The caller owns the result.
+// Profile returns what the geometry says of one profile, under the name that the geometry
+// has for it, and whether it has it. The caller owns the result.
 func (g *Geometry) Profile(p vectormap.MIGProfile) (GeometryProfile, bool) {
 	g = g.orNone()
-	for i := range g.profiles {
-		if g.profiles[i].Profile == p {
-			return cloneProfiles(g.profiles[i : i+1])[0], true
-		}
+	r := g.rank(&p)
+	if r < 0 {
+		return GeometryProfile{}, false
 	}
-	return GeometryProfile{}, false
+	i := slices.Index(g.order, uint8(r))
+	return cloneProfiles(g.profiles[i : i+1])[0], true
 }
 
 // startsOf lists the starts of a bit mask.

@@ -43,13 +43,29 @@ func TestGeometries(t *testing.T) {
 		eight("B200-180", none, "1g.23gb", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb") +
 		eight("B300-269", none, "1g.34gb", "1g.67gb", "2g.67gb", "3g.135gb", "4g.135gb", "7g.269gb") +
 		eight("GB200-186", none, "1g.23gb", "1g.47gb", "2g.47gb", "3g.93gb", "4g.93gb", "7g.186gb") +
+		eight("GB300-278", none, "1g.35gb", "1g.70gb", "2g.70gb", "3g.139gb", "4g.139gb", "7g.278gb") +
 		eight("GH200-144", none, "1g.18gb", "1g.36gb", "2g.36gb", "3g.72gb", "4g.72gb", "7g.144gb") +
 		eight("H100-80", none, "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb") +
 		eight("H100-94", none, "1g.12gb", "1g.24gb", "2g.24gb", "3g.47gb", "4g.47gb", "7g.94gb") +
 		eight("H100-96", none, "1g.12gb", "1g.24gb", "2g.24gb", "3g.48gb", "4g.48gb", "7g.96gb") +
 		eight("H20-96", none, "1g.12gb", "1g.24gb", "2g.24gb", "3g.48gb", "4g.48gb", "7g.96gb") +
 		eight("H200-141", none, "1g.18gb", "1g.35gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb") +
-		`RTX-PRO-6000-96: 12 slots, 4 slices
+		`RTX-PRO-4500-32: 2 slots, 2 slices
+1g.16gb: 1 at [0 1], 2 at most, 1 decoders, 0 MiB
+1g.16gb+gfx: 1 at [0 1], 2 at most, 1 decoders, 0 MiB
+1g.16gb+me.all: 1 at [0 1], 1 at most, media, 3 decoders, 0 MiB
+1g.16gb-me: 1 at [0 1], 2 at most, 0 MiB
+2g.32gb: 2 at [0], 1 at most, media, 3 decoders, 0 MiB
+2g.32gb+gfx: 2 at [0], 1 at most, media, 3 decoders, 0 MiB
+RTX-PRO-5000-48: 2 slots, 2 slices
+1g.24gb: 1 at [0 1], 2 at most, 1 decoders, 0 MiB
+1g.24gb+me: 1 at [0 1], 1 at most, media, 1 decoders, 0 MiB
+1g.24gb+gfx: 1 at [0 1], 2 at most, 1 decoders, 0 MiB
+1g.24gb+me.all: 1 at [0 1], 1 at most, media, 3 decoders, 0 MiB
+1g.24gb-me: 1 at [0 1], 2 at most, 0 MiB
+2g.48gb: 2 at [0], 1 at most, media, 3 decoders, 0 MiB
+2g.48gb+gfx: 2 at [0], 1 at most, media, 3 decoders, 0 MiB
+RTX-PRO-6000-96: 12 slots, 4 slices
 1g.24gb: 3 at [0 3 6 9], 4 at most, 1 decoders, 0 MiB
 1g.24gb+me: 3 at [0 3 6 9], 1 at most, media, 1 decoders, 0 MiB
 1g.24gb+gfx: 3 at [0 3 6 9], 4 at most, 1 decoders, 0 MiB
@@ -129,16 +145,26 @@ func TestGeometryFor(t *testing.T) {
 		{"a size with a zero", "NVIDIA-A100-040GB", 0, unknown},
 		{"the family in the middle of a word", "NVIDIA-A100X-40GB", 40960, unknown},
 		{"GB200", "NVIDIA-GB200", 189471, "GB200-186"},
-		{"GB300", "NVIDIA-GB300", 284208, unknown},
+		{"GB300", "NVIDIA-GB300", 284208, "GB300-278"},
+		{"GB300 of a newer driver", "NVIDIA GB300", 257000, "GB300-278"},
 		{"B300", "NVIDIA B300 SXM6 AC", 275040, "B300-269"},
-		{"A800", "NVIDIA-A800-SXM4-80GB", 81920, unknown},
-		{"H800", "NVIDIA-H800", 81559, unknown},
+		{"A800", "NVIDIA-A800-SXM4-80GB", 81920, "A100-80"},
+		{"A800 of 40 GB", "NVIDIA A800 40GB Active", 40960, "A100-40"},
+		{"H800", "NVIDIA-H800", 81559, "H100-80"},
+		{"H800 NVL", "NVIDIA-H800-NVL", 95830, "H100-94"},
+		{"an H800 that there is none of", "NVIDIA-H800", 110 << 10, unknown},
 		{"H20", "NVIDIA-H20", 97871, "H20-96"},
 		{"H20 of 141 GB", "NVIDIA-H20-3e", 143771, unknown},
+		{"H20 of 141 GB by its memory", "NVIDIA-H20", 143771, unknown},
+		{"an only variant of another memory", "NVIDIA-A30", 48 << 10, unknown},
 		{"RTX PRO 6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, "RTX-PRO-6000-96"},
 		{"RTX PRO 6000 by label", "NVIDIA-RTX-PRO-6000-Blackwell-Max-Q-Workstation-Edition", 0, "RTX-PRO-6000-96"},
 		{"RTX 6000 Ada", "NVIDIA-RTX-6000-Ada-Generation", 49140, unknown},
-		{"RTX PRO 5000", "NVIDIA-RTX-PRO-5000-Blackwell", 48935, unknown},
+		{"RTX PRO 5000", "NVIDIA-RTX-PRO-5000-Blackwell", 48935, "RTX-PRO-5000-48"},
+		{"RTX PRO 5000 of 72 GB", "NVIDIA RTX PRO 5000 72GB Blackwell", 0, unknown},
+		{"RTX PRO 5000 of 72 GB by its memory", "NVIDIA RTX PRO 5000 Blackwell", 73 << 10, unknown},
+		{"RTX PRO 4500", "NVIDIA RTX PRO 4500 Blackwell Server Edition", 32623, "RTX-PRO-4500-32"},
+		{"RTX PRO 4000", "NVIDIA RTX PRO 4000 Blackwell", 24467, unknown},
 		{"letter case", "nvidia-a100-sxm4-40gb", 0, unknown},
 		{"two families: the first", "H200-A100-40GB", 0, "H200-141"},
 		{"only the part of an instance", "-MIG-A100-40GB", 0, unknown},
@@ -151,6 +177,75 @@ func TestGeometryFor(t *testing.T) {
 		}
 		if err != nil && (!errors.Is(err, mig.ErrUnknownGeometry) || !strings.Contains(err.Error(), fmt.Sprintf("%q with %d bytes", c.product, c.mib<<20)) || g != nil) {
 			t.Errorf("%s: %v", c.id, err)
+		}
+	}
+}
+
+// TestProfileNames: the GB of a name is rounded, and differs by driver and board.
+func TestProfileNames(t *testing.T) {
+	for _, c := range []struct {
+		geometry, name string
+		want           string // as the geometry has it; empty: foreign
+	}{
+		{"A100-80", "3g.39gb", "3g.40gb"},
+		{"A100-80", "4g.39gb", "4g.40gb"},
+		{"A100-80", "7g.79gb", "7g.80gb"},
+		{"A100-80", "2g.19gb", "2g.20gb"},
+		{"A100-80", "1g.9gb", "1g.10gb"},
+		{"A100-80", "1g.11gb+me", "1g.10gb+me"},
+		{"A100-80", "1g.19gb", "1g.20gb"},
+		{"A100-40", "3g.19gb", "3g.20gb"},
+		{"A100-40", "1g.9gb", "1g.10gb"},
+		{"H100-94", "3g.46gb", "3g.47gb"},
+		{"H200-141", "1g.16gb", "1g.18gb"},
+		{"H200-141", "1g.33gb", "1g.35gb"},
+		{"GB200-186", "1g.24gb", "1g.23gb"},
+		{"GB200-186", "1g.24gb+me", "1g.23gb+me"},
+		{"GB200-186", "3g.95gb", "3g.93gb"},
+		{"GB200-186", "7g.189gb", "7g.186gb"},
+		{"GB300-278", "1g.31gb", "1g.35gb"},
+		{"GB300-278", "3g.126gb", "3g.139gb"},
+		{"GB300-278", "7g.251gb", "7g.278gb"},
+		{"RTX-PRO-6000-96", "1g.23gb+me.all", "1g.24gb+me.all"},
+		{"A100-80", "3g.20gb", ""}, // of another GPU
+		{"A100-80", "2g.39gb", ""}, // of other slices
+		{"A100-80", "1g.15gb", ""}, // as near to one size as to the other
+		{"A30-24", "1g.10gb", ""},
+		{"A100-40", "1g.6gb", ""},
+		{"A100-40", "1g.5gb-me", ""},
+		{"A100-40", "1c.3g.20gb", ""},
+		{"", "1g.5gb", ""},
+	} {
+		var g *mig.Geometry
+		if c.geometry != "" {
+			g = geometry(c.geometry)
+		}
+		p, ok := g.Profile(parse(t, c.name))
+		if ok != (c.want != "") || ok && p.Profile.String() != c.want {
+			t.Errorf("%s, %s: %v, %t; want %q", c.geometry, c.name, p.Profile, ok, c.want)
+		}
+		starts, placed, err := mig.PlaceInstances(nil, g, nil, parseWant(t, c.name))
+		if placed != ok || err != nil {
+			t.Errorf("%s, %s: placed at %v, %v", c.geometry, c.name, starts, err)
+		}
+	}
+	// Both names of a profile count together, and used ones are as they are written.
+	g := geometry("A100-80")
+	used := parseUsed(t, "3g.39gb@0,3g.40gb@4")
+	if text, err := mig.ExplainPlace(g, used, parseWant(t, "1g.10gb")); text != "9 memory slots of 8" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, _, err := mig.PlaceInstances(nil, g, append(used, parseUsed(t, "1g.9gb@4")...), nil); err == nil || !strings.Contains(err.Error(), "used[2]: 1g.9gb@4: must not overlap used[1]: 3g.40gb@4") {
+		t.Errorf("an overlap: %v", err)
+	}
+	// Of sizes as near as each other, the smaller.
+	near := []mig.GeometryProfile{
+		{Profile: vectormap.MIGProfile{G: 1, MemGB: 22}, Slots: 2, Starts: []int8{0}, Max: 1},
+		{Profile: vectormap.MIGProfile{G: 1, MemGB: 20}, Slots: 1, Starts: []int8{0, 1}, Max: 2},
+	}
+	for name, want := range map[string]int{"1g.20gb": 20, "1g.21gb": 20, "1g.22gb": 22, "1g.23gb": 22} {
+		if p, ok := testkit.Must(mig.NewGeometry("near", 2, 2, near)).Profile(parse(t, name)); !ok || p.Profile.MemGB != want {
+			t.Errorf("%s: %v, %t", name, p.Profile, ok)
 		}
 	}
 }
@@ -334,7 +429,8 @@ func TestTwelveSlots(t *testing.T) {
 
 // knownGeometries returns all of them, sorted by name.
 func knownGeometries() (list []*mig.Geometry) {
-	for _, name := range []string{"A100-40", "A100-80", "A30-24", "B200-180", "B300-269", "GB200-186", "GH200-144", "H100-80", "H100-94", "H100-96", "H20-96", "H200-141", "RTX-PRO-6000-96"} {
+	for _, name := range []string{"A100-40", "A100-80", "A30-24", "B200-180", "B300-269", "GB200-186", "GB300-278", "GH200-144", "H100-80", "H100-94", "H100-96", "H20-96", "H200-141",
+		"RTX-PRO-4500-32", "RTX-PRO-5000-48", "RTX-PRO-6000-96"} {
 		g := testkit.Must(mig.GeometryNamed(name))
 		list = append(list, g)
 	}

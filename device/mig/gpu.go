@@ -18,7 +18,9 @@ type GPU struct {
 	Geometry *Geometry // by [GeometryFor]; nil: unknown
 
 	// Instances are the GPU instances, by start and profile. Compute instances such
-	// as 1c.3g.20gb are counted as the GPU instance that they share.
+	// as 1c.3g.20gb are counted as the GPU instance that they share. They keep the slots
+	// that are declared, so that a Geometry of other slots, set in place of this one,
+	// finds them taken, or is an error where it has none of these.
 	Instances []Placed
 
 	// Problems lists what can't be so on a GPU of this geometry: unknown-mig
@@ -123,19 +125,29 @@ func (g *gpuRows) readInstance(d *device.Device) Placed {
 	r := g.Geometry.rank(&whole)
 	if r < 0 {
 		g.problem("foreign-profile", d.Key(), "%s", g.Geometry.lacks(p.Profile))
-		return p
+		return p.asDeclared()
 	}
 	k := &g.Geometry.kinds[r]
 	own := k.slotsFrom(p.Start)
 	switch {
+	case own != 0 && p.Slots == own || p.isLoose():
 	case own != 0 && p.Slots&^own == 0: // nothing but slots of the profile
-		if p.Slots != 0 && p.Slots != own {
+		if p.Slots != 0 {
 			g.problem("bad-slots", d.Key(), "memory slots %s: must be %s, as %v has them", p.Slots, own, whole)
 		}
 		p.Slots = 0
-	case p.Slots != 0 || p.Start != -1:
+	default:
 		g.problem("bad-slots", d.Key(), "memory slots %s: must be %d from one of %v on, for %v of %s; as declared they are taken",
 			cmp.Or(p.Slots.String(), strconv.Itoa(int(p.Start))), k.slots, startsOf(k.starts), whole, g.Geometry.name)
+		return p.asDeclared()
+	}
+	return p
+}
+
+// asDeclared returns an instance whose declared slots, if there are any, are none of a start.
+func (p Placed) asDeclared() Placed {
+	if p.Slots != 0 {
+		p.Start = -1
 	}
 	return p
 }
@@ -171,13 +183,13 @@ func gpuInstances(rows []Placed) []Placed {
 		before := held[row]
 		held[row] += c
 		more := ceilDiv(held[row], row.Profile.G) - ceilDiv(before, row.Profile.G)
-		if row.Start != -1 {
+		if !row.isLoose() {
 			more = 1 - min(before, 1) // one at a start
 		}
 		instances = append(instances, slices.Repeat([]Placed{row}, more)...)
 	}
 	slices.SortFunc(instances, func(a, b Placed) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.Profile.String(), b.Profile.String()), cmp.Compare(a.Slots, b.Slots))
+		return cmp.Or(cmp.Compare(a.first(), b.first()), strings.Compare(a.Profile.String(), b.Profile.String()), cmp.Compare(a.Slots, b.Slots))
 	})
 	return instances
 }

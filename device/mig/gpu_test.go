@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/device/mig"
+	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/vectormap"
 	resourcev1 "k8s.io/api/resource/v1"
 )
@@ -137,11 +138,87 @@ func TestDeclaredSlots(t *testing.T) {
 	}
 }
 
+// TestNamesOfGPUs: instances keep the names that their driver writes, and are placed.
+func TestNamesOfGPUs(t *testing.T) {
+	row := func(profile string, start int8) device.Device {
+		return device.Device{Kind: device.KindGPU, Product: "NVIDIA-A100-SXM4-80GB", Sharing: device.SharingMIG, ParentUUID: "GPU-0", Profile: parse(t, profile), Start: start}
+	}
+	gpu := mig.GPUs(&device.Node{Devices: []device.Device{row("3g.39gb", 4), row("1g.9gb", 0), row("1c.2g.19gb", 2)}})[0]
+	if got := fmt.Sprint(gpu.Instances, gpu.Problems); got != "[1g.9gb@0 2g.19gb@2 3g.39gb@4] []" {
+		t.Error(got)
+	}
+	if starts, ok, err := mig.PlaceInstances(nil, gpu.Geometry, gpu.Instances, parseWant(t, "1g.10gb")); !ok || err != nil || startsText(starts) != "1" {
+		t.Errorf("%v, %t, %v", starts, ok, err)
+	}
+}
+
+// TestOtherGeometry: a host sets a geometry of four slots, over one of twelve. What a
+// source declares is taken as it is, or is an error; it is never read as another slot.
+func TestOtherGeometry(t *testing.T) {
+	host := testkit.Must(mig.NewGeometry("scaled", 4, 4, rtxPro()))
+	for _, c := range []struct {
+		profile string
+		slots   []int
+		want    string // the geometry's own view
+		next    string // where an instance of one slot goes, or the error
+	}{
+		{"1g.24gb", []int{0, 1, 2}, "1g.24gb@0", "3"},
+		{"1g.24gb", []int{3, 4, 5}, "1g.24gb@3", "mig: used[0]: 1g.24gb@3: must be on memory slots 0 to 3"},
+		{"1g.24gb", []int{9, 10, 11}, "1g.24gb@9", "mig: used[0]: 1g.24gb@9: must be on memory slots 0 to 3"},
+		{"2g.48gb", []int{0, 1, 2, 3, 4, 5}, "2g.48gb@0", "mig: used[0]: 2g.48gb@0: must be on memory slots 0 to 3"},
+		// As a driver of four slots declares it.
+		{"1g.24gb", []int{3}, "1g.24gb@3", "2"},
+		{"1g.24gb", []int{1}, "1g.24gb@1", "0"},
+		{"2g.48gb", []int{2, 3}, "2g.48gb@2,3", "0"},
+		{"2g.48gb", []int{0, 1}, "2g.48gb@0", "2"},
+	} {
+		row := device.Device{Kind: device.KindGPU, Product: "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition", Sharing: device.SharingMIG,
+			ParentUUID: "GPU-0", Profile: parse(t, c.profile), Start: int8(c.slots[0])}
+		for _, s := range c.slots {
+			row.Slots |= 1 << s
+		}
+		gpu := mig.GPUs(&device.Node{Devices: []device.Device{row}})[0]
+		if got := gpu.Instances[0].String(); gpu.Geometry.Name() != "RTX-PRO-6000-96" || got != c.want {
+			t.Errorf("%s on %v: %s of %s", c.profile, c.slots, got, gpu.Geometry.Name())
+		}
+		gpu.Geometry = host
+		next := ""
+		if start, ok, err := mig.BestStart(gpu.Geometry, gpu.Instances, parse(t, "1g.24gb")); err != nil {
+			next = err.Error()
+		} else if ok {
+			next = fmt.Sprint(start)
+		}
+		if next != c.next {
+			t.Errorf("%s on %v: the next at %s, not %s", c.profile, c.slots, next, c.next)
+		}
+	}
+}
+
+// TestPlacedText: what is declared and what starts somewhere.
+func TestPlacedText(t *testing.T) {
+	p := parse(t, "2g.10gb")
+	for want, placed := range map[string]mig.Placed{
+		"2g.10gb@?":    {Profile: p, Start: -1},
+		"2g.10gb@4":    {Profile: p, Start: 4, Slots: 3 << 4},
+		"2g.10gb@4,5":  {Profile: p, Start: -1, Slots: 3 << 4},
+		"2g.10gb@5,6":  {Profile: p, Slots: 3 << 5},
+		"2g.10gb@0":    {Profile: p},
+		"2g.10gb@0,2":  {Profile: p, Slots: 5},
+		"2g.10gb@-7":   {Profile: p, Start: -7},
+		"2g.10gb@30":   {Profile: p, Start: 30, Slots: 3 << 30},
+		"2g.10gb@1,31": {Profile: p, Start: 127, Slots: 1<<31 | 2},
+	} {
+		if got := placed.String(); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+}
+
 // TestUnknownMIG: a GPU in MIG mode whose geometry isn't known.
 func TestUnknownMIG(t *testing.T) {
 	n := device.Node{Devices: []device.Device{{Kind: device.KindGPU, UUID: "GPU-0", Product: "NVIDIA-X1", MemoryBytes: 80 << 30, MIGEnabled: true}}}
 	placed := mig.GPUs(&n)
-	want := `unknown-mig GPU-0: unknown geometry: product "NVIDIA-X1" with 85899345920 bytes: must name one of A100-40, A100-80, A30-24, B200-180, B300-269, GB200-186, GH200-144, H100-80, H100-94, H100-96, H20-96, H200-141, RTX-PRO-6000-96; or made by NewGeometry`
+	want := `unknown-mig GPU-0: unknown geometry: product "NVIDIA-X1" with 85899345920 bytes: must name one of A100-40, A100-80, A30-24, B200-180, B300-269, GB200-186, GB300-278, GH200-144, H100-80, H100-94, H100-96, H20-96, H200-141, RTX-PRO-4500-32, RTX-PRO-5000-48, RTX-PRO-6000-96; or made by NewGeometry`
 	if placed[0].Geometry != nil || len(placed[0].Problems) != 1 || placed[0].Problems[0].String() != want {
 		t.Errorf("%v, %v", placed[0].Geometry, placed[0].Problems)
 	}

@@ -17,37 +17,53 @@ var ErrUnknownGeometry = errors.New("mig: unknown geometry")
 // knownGPU is a GPU whose geometry is known.
 type knownGPU struct {
 	families []string // parts of a product's name, any of them
+	except   string   // what follows a family in the name of another GPU; empty: nothing
 	nominal  int      // memory in GB as its name has it
 	*Geometry
 }
 
-// Where the tables are published. H100-94, H100-96, H200-141, RTX PRO 6000 and what isn't of
-// the guide were not compared with hardware.
+// Where the tables are published. H100-94, H100-96, H200-141, those of RTX PRO and what
+// isn't of the guide were not compared with hardware.
 const (
 	userGuide   = "NVIDIA Multi-Instance GPU User Guide, Supported MIG Profiles: "
 	gpuOperator = "NVIDIA GPU Operator, profiles of "
 	migParted   = "NVIDIA mig-parted, profiles of "
+
+	parted = " (config-default.yaml)"
 )
 
 // knownGPUs are the known GPUs, sorted by name. GPUs of eight slots and seven slices are
 // all cut in the same way; the vendor publishes the profiles of each, by name and number.
 var knownGPUs = sync.OnceValue(func() []knownGPU {
 	return []knownGPU{
-		sevenSlices("A100", [4]int{5, 10, 20, 40}, [4]int64{4864, 9856, 19968, 40192}, userGuide+"A100"),
-		sevenSlices("A100", [4]int{10, 20, 40, 80}, [4]int64{9856, 19968, 40192, 80384}, userGuide+"A100"),
+		sevenSlices("A100", [4]int{5, 10, 20, 40}, [4]int64{4864, 9856, 19968, 40192}, userGuide+"A100; "+migParted+"A800"+parted, "A800"),
+		sevenSlices("A100", [4]int{10, 20, 40, 80}, [4]int64{9856, 19968, 40192, 80384}, userGuide+"A100; "+migParted+"A800"+parted, "A800"),
 		a30(),
 		sevenSlices("B200", [4]int{23, 45, 90, 180}, [4]int64{}, userGuide+"B200"),
 		sevenSlices("B300", [4]int{34, 67, 135, 269}, [4]int64{}, gpuOperator+"HGX B300 (release notes 25.10.0), cut as B200"),
 		sevenSlices("GB200", [4]int{23, 47, 93, 186}, [4]int64{}, gpuOperator+"GB200 (default MIG configuration), cut as B200"),
-		sevenSlices("GH200", [4]int{18, 36, 72, 144}, [4]int64{}, migParted+"GH200 144G HBM3e (config-default.yaml), cut as H100"),
-		sevenSlices("H100", [4]int{10, 20, 40, 80}, [4]int64{}, userGuide+"H100", "GH200"),
-		sevenSlices("H100", [4]int{12, 24, 47, 94}, [4]int64{}, userGuide+"H100", "GH200"),
+		sevenSlices("GB300", [4]int{35, 70, 139, 278}, [4]int64{}, gpuOperator+"GB300 (default MIG configuration 26.3.3), cut as B200"),
+		sevenSlices("GH200", [4]int{18, 36, 72, 144}, [4]int64{}, migParted+"GH200 144G HBM3e"+parted+", cut as H100"),
+		sevenSlices("H100", [4]int{10, 20, 40, 80}, [4]int64{}, userGuide+"H100; "+migParted+"H800"+parted, "GH200", "H800"),
+		sevenSlices("H100", [4]int{12, 24, 47, 94}, [4]int64{}, userGuide+"H100; "+migParted+"H800 NVL"+parted, "GH200", "H800"),
 		sevenSlices("H100", [4]int{12, 24, 48, 96}, [4]int64{}, userGuide+"H100 on GH200", "GH200"),
-		sevenSlices("H20", [4]int{12, 24, 48, 96}, [4]int64{}, migParted+"H20 (config-default.yaml), cut as H100"),
+		// The profiles of an H20-3e, of 141 GB, aren't published.
+		sevenSlices("H20", [4]int{12, 24, 48, 96}, [4]int64{}, migParted+"H20"+parted+", cut as H100").but("3e"),
 		sevenSlices("H200", [4]int{18, 35, 71, 141}, [4]int64{}, userGuide+"H200"),
-		rtxPro6000(),
+		// The guide has fractions of the memory and how many instances there are. It has no
+		// starts of these two, so that a slot is half of the memory.
+		rtxPro("RTX PRO 4500", 32, 2, 1, 3, userGuide+"RTX PRO 4500 Blackwell", "", "+gfx", "+me.all", "-me"),
+		rtxPro("RTX PRO 5000", 48, 2, 1, 3, userGuide+"RTX PRO 5000 Blackwell", "", "+me", "+gfx", "+me.all", "-me").but("72GB"),
+		rtxPro("RTX PRO 6000", 96, 4, 3, 4, userGuide+"RTX PRO 6000 Blackwell; starts as nvidia-smi mig -lgipp lists them",
+			"", "+me", "+gfx", "+me.all", "-me"),
 	}
 })
+
+// but excludes GPUs whose names have text behind the family.
+func (p knownGPU) but(text string) knownGPU {
+	p.except = text
+	return p
+}
 
 // sevenSlices returns a GPU of eight slots and seven slices. Its profiles have an
 // eighth, a quarter, a half or all of the memory, which is gb in their names and
@@ -85,40 +101,54 @@ func a30() knownGPU {
 		profile(4, 24, "", 1, true, 23344, 0))
 }
 
-// rtxPro6000 returns the RTX PRO 6000 Blackwell of any edition, which has twelve slots,
-// four slices and four decoders. An instance of +me.all has all media engines, one of -me
-// none, and +gfx excludes nothing.
-func rtxPro6000() knownGPU {
-	profile := func(g int, suffix string, most, decoders int, media bool, starts ...int8) GeometryProfile {
-		return GeometryProfile{
-			Profile: vectormap.MIGProfile{G: g, MemGB: 24 * g, Suffix: suffix},
-			Slots:   3 * g, Starts: starts, Max: most, Media: media, Decoders: decoders,
+// rtxPro returns an RTX PRO Blackwell of any edition, which has so many compute slices,
+// slots for each of them, and decoders. An instance of one slice can have the suffixes, one
+// of two has them without +me, and all GPUs are full with or without +gfx. An instance of
+// +me.all has all media engines, one of -me none, and +gfx excludes nothing.
+func rtxPro(family string, nominal, slices, slots, decoders int, source string, suffixes ...string) knownGPU {
+	var profiles []GeometryProfile
+	add := func(g int, suffix string) {
+		full := g == slices
+		p := GeometryProfile{
+			Profile: vectormap.MIGProfile{G: g, MemGB: nominal / slices * g, Suffix: suffix},
+			Slots:   slots * g, Max: slices / g, Decoders: g, Media: full || suffix == "+me" || suffix == "+me.all",
+		}
+		for i := range p.Max {
+			p.Starts = append(p.Starts, int8(i*p.Slots))
+		}
+		if p.Media {
+			p.Max = 1
+		}
+		switch {
+		case full || suffix == "+me.all":
+			p.Decoders = decoders
+		case suffix == "-me":
+			p.Decoders = 0
+		}
+		profiles = append(profiles, p)
+	}
+	for g := 1; g < slices; g *= 2 {
+		for _, suffix := range suffixes {
+			if g == 1 || suffix != "+me" {
+				add(g, suffix)
+			}
 		}
 	}
-	return known([]string{"RTX PRO 6000"}, "RTX-PRO-6000", 96, 12, 4,
-		userGuide+"RTX PRO 6000 Blackwell; starts as nvidia-smi mig -lgipp lists them",
-		profile(1, "", 4, 1, false, 0, 3, 6, 9),
-		profile(1, "+me", 1, 1, true, 0, 3, 6, 9),
-		profile(1, "+gfx", 4, 1, false, 0, 3, 6, 9),
-		profile(1, "+me.all", 1, 4, true, 0, 3, 6, 9),
-		profile(1, "-me", 4, 0, false, 0, 3, 6, 9),
-		profile(2, "", 2, 2, false, 0, 6),
-		profile(2, "+gfx", 2, 2, false, 0, 6),
-		profile(2, "+me.all", 1, 4, true, 0, 6),
-		profile(2, "-me", 2, 0, false, 0, 6),
-		profile(4, "", 1, 4, true, 0),
-		profile(4, "+gfx", 1, 4, true, 0))
+	add(slices, "")
+	add(slices, "+gfx")
+	return known([]string{family}, strings.ReplaceAll(family, " ", "-"), nominal, slots*slices, slices, source, profiles...)
 }
 
 func known(families []string, name string, nominal, slots, slices int, source string, profiles ...GeometryProfile) knownGPU {
 	g := compile(name+"-"+strconv.Itoa(nominal), slots, slices, profiles)
 	g.source = source
-	return knownGPU{families, nominal, g}
+	return knownGPU{families: families, nominal: nominal, Geometry: g}
 }
 
 // GeometryNamed returns the known geometry of a name: A100-40, A100-80, A30-24, B200-180,
-// B300-269, GB200-186, GH200-144, H100-80, H100-94, H100-96, H20-96, H200-141 or
-// RTX-PRO-6000-96. Any other name gives an error that wraps [ErrUnknownGeometry].
+// B300-269, GB200-186, GB300-278, GH200-144, H100-80, H100-94, H100-96, H20-96, H200-141,
+// RTX-PRO-4500-32, RTX-PRO-5000-48 or RTX-PRO-6000-96. Any other name gives an error that
+// wraps [ErrUnknownGeometry].
 func GeometryNamed(name string) (*Geometry, error) {
 	for _, p := range knownGPUs() {
 		if p.name == name {
@@ -131,13 +161,14 @@ func GeometryNamed(name string) (*Geometry, error) {
 // GeometryFor returns the geometry of a GPU by its product name, as the driver or
 // a node label has it, and by its memory; memoryBytes <= 0 is unknown.
 //
-// The family is the first part of the name that is A100, A30, B200, B300, GB200, GH200 (an
-// H100, or of 144 GB), H100, H20, H200 or RTX PRO 6000, where anything but letters and digits
-// separates the parts. Its variant is the one whose size the name says (80GB), else the only
-// one of the family, else the one that is nearest to the memory and at most 10% off. What follows -MIG- in the name describes
-// an instance; it is ignored, and so is the memory. Everything else gives an error that
-// wraps [ErrUnknownGeometry]: placements differ between GPUs of one name, so none is
-// guessed.
+// The family is the first part of the name that is A100 or A800, A30, B200, B300, GB200,
+// GB300, GH200 (an H100, or of 144 GB), H100 or H800, H20, H200, RTX PRO 4500, 5000 or 6000,
+// where anything but letters and digits separates the parts. Its variant is the one whose
+// size the name says (80GB), else the one that is nearest to the memory and at most 10% off,
+// else, if the memory is unknown, the only one of the family. What follows -MIG- in the name
+// describes an instance; it is ignored, and so is the memory. Everything else, such as H20-3e
+// and the RTX PRO 5000 of 72 GB, gives an error that wraps [ErrUnknownGeometry]: placements
+// differ between GPUs of one name, so none is guessed.
 func GeometryFor(product string, memoryBytes int64) (*Geometry, error) {
 	name, _, instance := strings.Cut(strings.ReplaceAll(product, " ", "-"), "-MIG-")
 	ofGPU := memoryBytes
@@ -153,7 +184,7 @@ func GeometryFor(product string, memoryBytes int64) (*Geometry, error) {
 			}
 		}
 	}
-	if len(variants) == 1 {
+	if len(variants) == 1 && ofGPU <= 0 {
 		return variants[0].Geometry, nil
 	}
 	if v, ok := nearestOf(variants, ofGPU); ok {
@@ -175,15 +206,14 @@ func namesOf(products []knownGPU) string {
 	return strings.Join(names, ", ")
 }
 
-// variantsOf returns the GPUs of the first family that tokens name. There are none of an
-// H20-3e: the profiles of an H20 of that size aren't published.
+// variantsOf returns the GPUs of the first family that tokens name.
 func variantsOf(tokens []string) (variants []knownGPU) {
 	name := " " + strings.Join(tokens, " ") + " "
 	first := len(name)
 	for _, p := range knownGPUs() {
 		for _, family := range p.families {
 			at := strings.Index(name, " "+family+" ")
-			if at < 0 || at > first || strings.HasPrefix(name[at:], " H20 3e ") {
+			if at < 0 || at > first || p.except != "" && strings.HasPrefix(name[at+1:], family+" "+p.except+" ") {
 				continue
 			}
 			if at < first {

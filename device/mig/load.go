@@ -14,27 +14,42 @@ import (
 // Placed is a MIG instance on a GPU.
 type Placed struct {
 	Profile vectormap.MIGProfile
-	Start   int8 // the memory slot where it starts; -1: unknown
+	Start   int8 // the memory slot where it starts; -1: unknown, or none of the profile
 
-	// Slots are the memory slots that it takes, bit i for slot i, where they are not
-	// the slots of its profile from Start: what its source declares. Start doesn't count
-	// then. 0: all slots of its profile.
+	// Slots are the memory slots that it takes, bit i for slot i: what its source
+	// declares. Start doesn't count then. 0: all slots of its profile from Start on.
 	Slots device.Slots
 }
 
 // isLoose reports whether it isn't known where the instance is.
 func (p *Placed) isLoose() bool { return p.Start == -1 && p.Slots == 0 }
 
-// String returns the profile and the start, such as 3g.20gb@4, with ? for a
-// start that is unknown, and all slots where they are declared: 3g.20gb@0,5,6,7.
-func (p Placed) String() string {
+// first returns the first slot that the instance takes, -1 if it isn't known where it is.
+func (p *Placed) first() int {
 	if p.Slots != 0 {
-		return p.Profile.String() + "@" + p.Slots.String()
+		return bits.TrailingZeros32(uint32(p.Slots))
 	}
-	if p.Start == -1 {
-		return p.Profile.String() + "@?"
+	return int(p.Start)
+}
+
+// isRun reports whether the declared slots are neighbors from the start on.
+func (p *Placed) isRun() bool {
+	run := p.Slots >> max(p.Start, 0)
+	return p.Start == int8(p.first()) && run&(run+1) == 0
+}
+
+// String returns the profile and the start, such as 3g.20gb@4, with ? for a start that is
+// unknown, and all declared slots where they aren't neighbors from the start on:
+// 3g.20gb@0,5,6,7.
+func (p Placed) String() string {
+	where := "?"
+	switch {
+	case p.Slots != 0 && !p.isRun():
+		where = p.Slots.String()
+	case p.Start != -1:
+		where = strconv.Itoa(int(p.Start))
 	}
-	return p.Profile.String() + "@" + strconv.Itoa(int(p.Start))
+	return p.Profile.String() + "@" + where
 }
 
 // load is what the instances on a GPU take of it.

@@ -36,7 +36,7 @@ func (b *fuzzBytes) geometry() (*mig.Geometry, error) {
 	var profiles []mig.GeometryProfile
 	for i := range 1 + b.n(6) {
 		p := mig.GeometryProfile{
-			Profile: vectormap.MIGProfile{G: 1 + b.n(slices), MemGB: 1 + i/2, Suffix: []string{"", "+me"}[i%2]},
+			Profile: vectormap.MIGProfile{G: 1 + b.n(slices), MemGB: 10 + i/2*2, Suffix: []string{"", "+me"}[i%2]},
 			Slots:   1 + b.n(slots),
 			Max:     1 + b.n(slots),
 			Media:   b.n(3) == 0, Decoders: b.n(4),
@@ -55,11 +55,15 @@ func (b *fuzzBytes) geometry() (*mig.Geometry, error) {
 	return mig.NewGeometry("fuzz", slots, slices, profiles)
 }
 
-// profile reads a profile of g, or now and then another.
+// profile reads a profile of g, now and then under a name of about that size, or another.
 func (b *fuzzBytes) profile(g *mig.Geometry) vectormap.MIGProfile {
 	profiles := g.Profiles()
 	if i := b.n(64); i > 0 {
-		return profiles[i%len(profiles)].Profile
+		p := profiles[i%len(profiles)].Profile
+		if i >= 56 {
+			p.MemGB += b.n(5) - 2
+		}
+		return p
 	}
 	return vectormap.MIGProfile{C: b.n(2), G: b.n(12), MemGB: b.n(24), Suffix: []string{"", "+me", "+gfx"}[b.n(3)]}
 }

@@ -2,6 +2,7 @@ package mig_test
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -24,10 +25,31 @@ func newGolden(g *mig.Geometry) golden {
 	return golden
 }
 
+// profile finds what a name stands for, by the compute slices, the suffix and the nearest
+// size that is at most an eighth off, the smaller of two.
+func (m golden) profile(name vectormap.MIGProfile) (found mig.GeometryProfile, ok bool) {
+	for own, p := range m.profiles {
+		distance := func(size int) float64 { return math.Abs(float64(size - name.MemGB)) }
+		if name.C != 0 || own.G != name.G || own.Suffix != name.Suffix || distance(own.MemGB) > float64(own.MemGB)/8 {
+			continue
+		}
+		if d := cmp.Compare(distance(own.MemGB), distance(found.Profile.MemGB)); !ok || d < 0 || d == 0 && own.MemGB < found.Profile.MemGB {
+			found, ok = p, true
+		}
+	}
+	return found, ok
+}
+
+// mustProfile is profile of a name that the GPU has, and nothing of another.
+func (m golden) mustProfile(name vectormap.MIGProfile) mig.GeometryProfile {
+	p, _ := m.profile(name)
+	return p
+}
+
 // slotsOf lists the slots of an instance whose place is known.
 func (m golden) slotsOf(i mig.Placed) (list []int) {
 	if i.Slots == 0 {
-		for s := range m.profiles[i.Profile].Slots {
+		for s := range m.mustProfile(i.Profile).Slots {
 			list = append(list, int(i.Start)+s)
 		}
 		return list
@@ -50,11 +72,11 @@ func (m golden) enough(used []mig.Placed, more ...vectormap.MIGProfile) bool {
 		most = max(most, p.Decoders)
 	}
 	for _, u := range used {
-		name := u.Profile
-		p, ok := m.profiles[name]
+		p, ok := m.profile(u.Profile)
 		if !ok {
 			return false
 		}
+		name := p.Profile
 		slots, compute, decoders = slots+p.Slots, compute+name.G, decoders+p.Decoders
 		if u.Slots != 0 {
 			slots += len(m.slotsOf(u)) - p.Slots
@@ -73,7 +95,7 @@ func (m golden) enough(used []mig.Placed, more ...vectormap.MIGProfile) bool {
 func (m golden) apart(placed []mig.Placed) bool {
 	var taken [64]bool
 	for _, i := range placed {
-		if i.Slots == 0 && !slices.Contains(m.profiles[i.Profile].Starts, i.Start) {
+		if i.Slots == 0 && !slices.Contains(m.mustProfile(i.Profile).Starts, i.Start) {
 			return false
 		}
 		for _, s := range m.slotsOf(i) {
@@ -133,7 +155,7 @@ func (m golden) place(used []mig.Placed, want []vectormap.MIGProfile) (starts []
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		p, q := m.profiles[want[a]], m.profiles[want[b]]
+		p, q := m.mustProfile(want[a]), m.mustProfile(want[b])
 		return cmp.Or(-cmp.Compare(p.Slots, q.Slots), -cmp.Compare(p.Profile.G, q.Profile.G),
 			strings.Compare(p.Profile.String(), q.Profile.String()))
 	})
