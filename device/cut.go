@@ -1,6 +1,7 @@
 package device
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/internal/quantity"
@@ -9,37 +10,49 @@ import (
 	"github.com/resvec/resvec/vectormap"
 )
 
-// cutInstances is instances of one size: what MIG cuts a GPU into.
+// cutInstances is instances of one size: what MIG cuts a GPU into. A GPU has eight eighths of
+// memory and of its media decoders, seven compute slices, and one media engine.
 type cutInstances struct {
-	eighths int // of the memory of the GPU; 0: unknown
-	slices  int // compute slices
-	media   int // 1: has the media engine, of which a GPU has one
-	count   int64
+	memory   int // eighths: 1, 2, 4 or 8; 0: unknown
+	slices   int
+	engines  int
+	decoders int // eighths
+	count    int64
 }
 
-// What a GPU has of memory and of compute slices. One of four slices, such as A30, has
-// profiles of a quarter of the memory each, so that these count alike.
+// The parts of a GPU. One of four slices, such as A30, or of two has profiles of a quarter or
+// of a half of the memory each, so that these count alike.
 const (
 	cutEighths = 8
 	cutSlices  = 7
 )
 
 // newCutInstances returns instances of a GPU with so much memory, 0 for unknown. Compute
-// instances share a GPU instance.
+// instances share a GPU instance. A full instance has all media engines, +me the one engine,
+// +me.all that and all decoders, -me none. Others have decoders as they have memory: where
+// these are counted, as on RTX PRO, such instances leave enough for one another.
 func newCutInstances(p vectormap.MIGProfile, bytes, count int64) cutInstances {
 	if p.C > 0 { // ParseMIG refuses more compute than GPU slices, so that G/C is at least 1
 		perInstance := int64(p.G / p.C)
 		count = ceilDiv(count, perInstance)
 	}
-	media := 0
-	if strings.HasPrefix(p.Suffix, "+me") {
-		media = 1
+	s := cutInstances{memory: eighthsOf(p, bytes), slices: min(p.G, cutSlices), count: count}
+	s.decoders = s.memory
+	switch {
+	case s.memory == cutEighths || s.slices == cutSlices || p.Suffix == "+me.all":
+		s.engines, s.decoders = 1, cutEighths
+	case p.Suffix == "+me":
+		s.engines = 1
+	case p.Suffix == "-me":
+		s.decoders = 0
 	}
-	return cutInstances{eighthsOf(p, bytes), min(p.G, cutSlices), media, count}
+	return s
 }
 
 // cutGPUs sets, for each match under the MIG strategy mixed, how many GPUs its instances
 // need at least. The label of the count includes these GPUs, so they are not whole ones.
+// Instances that only their label counts are unhealthy, or their device plugin has stopped:
+// their GPUs are cut all the same.
 func (r *labelReader) cutGPUs() {
 	for i := range r.matches {
 		m := &r.matches[i]
@@ -47,51 +60,135 @@ func (r *labelReader) cutGPUs() {
 			continue
 		}
 		m.mixed = true
-		var sizes []cutInstances
-		for _, name := range r.resources {
-			rest, ok := strings.CutPrefix(name, m.rule.MIGPrefix)
-			if !ok || !r.has(name) || r.isStale(name) {
+		var need cutNeed
+		for _, name := range r.instanceNames(m) {
+			p, _, err := vectormap.ParseMIG(name[len(m.rule.MIGPrefix):])
+			if err != nil {
 				continue
 			}
-			if claim, list := r.claim(name); claim != m || list != listsMIG {
+			allocatable, _ := r.allocatableInstances(m, name)
+			count := max(allocatable, r.labeledInstances(name))
+			if count <= 0 {
 				continue
 			}
-			if p, _, err := vectormap.ParseMIG(rest); err == nil {
-				sizes = append(sizes, newCutInstances(p, m.memory, r.instanceCount(name)))
+			need.add(newCutInstances(p, m.memory, count))
+			m.cut = need.gpus()
+			if m.count >= 0 && m.cut > m.count && m.overfull == "" {
+				m.overfull = name
 			}
 		}
-		m.cut = fewestGPUs(sizes)
 	}
 }
 
-// eighthsOf returns how many eighths of a GPU's memory an instance has: the names of
-// profiles are rounded.
+// instanceNames returns the names of MIG instances that are allocatable or have a count by
+// label, without .shared at the end, sorted.
+func (r *labelReader) instanceNames(m *ruleMatch) (names []string) {
+	for _, name := range r.resources {
+		if r.isInstance(m, name) && r.has(name) && !r.isStale(name) {
+			names = append(names, strings.TrimSuffix(name, sharedResource))
+		}
+	}
+	for _, label := range r.keys() {
+		if name, ok := strings.CutSuffix(label, ".count"); ok && r.isInstance(m, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// isInstance reports whether a resource of this name is of MIG instances of a match.
+func (r *labelReader) isInstance(m *ruleMatch, name string) bool {
+	if !strings.HasPrefix(name, m.rule.MIGPrefix) {
+		return false
+	}
+	claim, list := r.claim(name)
+	return claim == m && list == listsMIG
+}
+
+// allocatableInstances returns how many MIG instances of a name are allocatable, whole and in
+// shares. It is the least that there can be where known is false, as nobody says how many
+// pods share one.
+func (r *labelReader) allocatableInstances(m *ruleMatch, plain string) (count int64, known bool) {
+	known = true
+	for _, name := range [...]string{plain, plain + sharedResource} {
+		amount := r.amount(name)
+		if amount <= 0 || !r.isInstance(m, name) || r.isStale(name) {
+			continue
+		}
+		units, ok := r.instanceUnits(name, amount, false)
+		if !ok {
+			units, known = amount, false
+		}
+		count = addCapped(count, ceilDiv(amount, units))
+	}
+	return count, known
+}
+
+// labeledInstances returns how many MIG instances of a name there are by label, -1 if that
+// is unknown.
+func (r *labelReader) labeledInstances(plain string) int64 {
+	if n, ok := parseLabelNumber(r.value(labelKey{plain, ".count"})); ok {
+		return n
+	}
+	return -1
+}
+
+// eighthsOf returns how many eighths of a GPU's memory an instance has, by the nearest size:
+// the names of profiles are rounded, and differ by driver and board.
 func eighthsOf(p vectormap.MIGProfile, bytes int64) int {
-	gb := (bytes + 1<<29) >> 30
+	gb := gibibytes(bytes)
 	if gb <= 0 {
 		return 0
 	}
-	return int(min(max((16*int64(p.MemGB)+gb)/(2*gb), 1), cutEighths))
+	eighths := 1
+	for eighths < cutEighths && cutEighths*int64(p.MemGB)*2 > 3*int64(eighths)*gb { // above the middle of two sizes
+		eighths *= 2
+	}
+	return eighths
 }
 
-// fewestGPUs returns how many GPUs the instances need. They need enough memory for all,
-// a media engine for each that has one, and, for each k, enough parts of k slices: a GPU of seven slices has three pairs, so an
-// instance of four and two of two don't fit on it, though there is a slice for each.
-func fewestGPUs(sizes []cutInstances) (gpus int64) {
-	var eighths, media int64
-	for _, s := range sizes {
-		eighths = addTimes(eighths, s.eighths, s.count)
-		media = addTimes(media, s.media, s.count)
+// cutBounds weigh an instance so that what is on one GPU together weighs at most so much.
+// They suffice: instances fit on so many GPUs if and only if no bound says that they need
+// more. TestFewestGPUs compares them with all ways to place instances.
+var cutBounds = [...]struct {
+	weight func(s *cutInstances) int
+	most   int
+}{
+	{func(s *cutInstances) int { return s.memory }, cutEighths},
+	{func(s *cutInstances) int { return s.decoders }, cutEighths},
+	{func(s *cutInstances) int { return s.engines }, 1},
+	// However small an instance with the media engine is, no other of these shares its pair of
+	// slots, or its half of the memory: they are on different GPUs.
+	{func(s *cutInstances) int { return max(s.memory/2, s.engines) }, cutEighths / 2},
+	{func(s *cutInstances) int { return max(s.memory/4, s.engines) }, cutEighths / 4},
+	{func(s *cutInstances) int { return max(s.decoders/4, s.engines) }, cutEighths / 4},
+	// Next to an instance with all decoders there are only instances without any. So it takes
+	// half of the memory from those that need half.
+	{func(s *cutInstances) int { return max(min(s.decoders, 4), s.memory/4*4) }, cutEighths},
+	// Parts of k slices: a GPU of seven slices has three pairs, so an instance of four and two
+	// of two don't fit on it, though there is a slice for each.
+	{func(s *cutInstances) int { return s.slices }, cutSlices},
+	{func(s *cutInstances) int { return s.slices / 2 }, cutSlices / 2},
+	{func(s *cutInstances) int { return s.slices / 3 }, cutSlices / 3},
+	{func(s *cutInstances) int { return s.slices / 4 }, cutSlices / 4},
+}
+
+// cutNeed is what instances weigh, by bound.
+type cutNeed [len(cutBounds)]int64
+
+func (n *cutNeed) add(s cutInstances) {
+	for i := range n {
+		n[i] = addTimes(n[i], cutBounds[i].weight(&s), s.count)
 	}
-	gpus = max(ceilDiv(eighths, cutEighths), media)
-	for k := 1; k <= cutSlices; k++ {
-		var parts int64
-		for _, s := range sizes {
-			parts = addTimes(parts, s.slices/k, s.count)
-		}
-		gpus = max(gpus, ceilDiv(parts, int64(cutSlices/k)))
+}
+
+// gpus returns how many GPUs the instances need.
+func (n *cutNeed) gpus() (fewest int64) {
+	for i := range n {
+		fewest = max(fewest, ceilDiv(n[i], int64(cutBounds[i].most)))
 	}
-	return gpus
+	return fewest
 }
 
 // addTimes adds b so many times, which are few, up to the largest int64.
@@ -108,7 +205,7 @@ func ceilDiv(a, b int64) int64 { return a/b + min(a%b, 1) }
 // isStale reports whether a resource of MIG instances has none of the labels that GPU
 // feature discovery gives it: the instances are gone, and the kubelet still counts them.
 func (r *labelReader) isStale(name string) bool {
-	plain := strings.TrimSuffix(name, ".shared")
+	plain := strings.TrimSuffix(name, sharedResource)
 	for _, label := range [...]string{".count", ".memory", ".product", ".replicas", ".multiprocessors", ".slices.gi", ".slices.ci", ".sharing-strategy"} {
 		if r.value(labelKey{plain, label}) != "" {
 			return false
@@ -117,11 +214,10 @@ func (r *labelReader) isStale(name string) bool {
 	return true
 }
 
-// instanceCount returns how many MIG instances there are of an allocatable resource,
-// which may count shares of them.
-func (r *labelReader) instanceCount(name string) int64 {
+// amount returns how much of a resource is allocatable, without a problem for what is no
+// number: whoever reads the resource reports that.
+func (r *labelReader) amount(name string) int64 {
 	q := quantity.Bounded(r.allocatable[corev1.ResourceName(name)])
 	count, _ := quantity.Ceiling(&q)
-	units, _ := r.instanceUnits(name, count, false)
-	return count / max(units, 1)
+	return count
 }

@@ -142,12 +142,13 @@ type ruleMatch struct {
 	base string // of a pattern: <domain>/<kind>
 
 	product  string
-	count    int64 // -1: unknown
-	memory   int64 // bytes; 0: unknown
-	replicas int64 // 0: not given, or no number
-	single   bool  // the devices are MIG instances
-	mixed    bool  // some GPUs are cut into MIG instances, and the others are whole
-	cut      int64 // GPUs that the MIG instances need, under strategy mixed
+	count    int64  // -1: unknown
+	memory   int64  // bytes; 0: unknown
+	replicas int64  // 0: not given, or no number
+	single   bool   // the devices are MIG instances
+	mixed    bool   // some GPUs are cut into MIG instances, and the others are whole
+	cut      int64  // GPUs that the MIG instances need, under strategy mixed
+	overfull string // the MIG instances for which the GPUs do not suffice; empty: none
 	profile  vectormap.MIGProfile
 
 	partition string // of the whole devices; empty: none, or unknown
@@ -394,6 +395,9 @@ func wholeGigabytes(bytes int64) int64 {
 	}
 	return gibibytes(bytes)
 }
+
+// sharedResource ends the names of resources of MIG instances that are shared.
+const sharedResource = ".shared"
 
 // Endings of a product, by GPU feature discovery.
 const (
@@ -685,11 +689,50 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 		d.Sharing = r.sharing(m, SharingTimeSlicing)
 	}
 	m.setSingle(&d)
-	// Where GPUs are cut, the label includes them, and capped has compared the numbers.
-	if m.count >= 0 && count != m.count*units && m.cut == 0 {
-		r.mismatch(name, count, m.count, "devices", units)
-	}
+	r.compareWhole(m, name, count, units)
 	r.addDevices(m, &d, name, count, units)
+}
+
+// compareWhole compares what is allocatable of whole devices, each of units, and of shares of
+// others with the label of the count. Where GPUs are cut, fewer may be sick; else either
+// number may be stale.
+func (r *labelReader) compareWhole(m *ruleMatch, name string, count, units int64) {
+	shared, known := r.sharedDevices(m)
+	left, cut := r.uncut(m)
+	if !cut {
+		left = m.count
+	}
+	switch all, most := addCapped(count, shared), left*units; {
+	case left < 0 || all == most || all < most && (cut || !known):
+	case cut:
+		r.problems.add(countMismatch, name, "%d allocatable, and shares of %d more, but of %d devices by label the MIG instances leave %d", count, shared, m.count, left)
+	case shared > 0:
+		r.problems.add(countMismatch, name, "%d allocatable, and shares of %d more, but %d devices by label", count, shared, left)
+	default:
+		r.mismatch(name, count, left, "devices", units)
+	}
+}
+
+// sharedDevices returns of how many devices shares are allocatable, at least. known is false
+// if nobody says how many shares a device has.
+func (r *labelReader) sharedDevices(m *ruleMatch) (devices int64, known bool) {
+	known = true
+	for _, t := range m.rule.shared {
+		name := t.key(m.base).String()
+		amount := r.amount(name)
+		if amount <= 0 {
+			continue
+		}
+		if claim, list := r.claim(name); claim != m || list != listsShared {
+			continue
+		}
+		if m.replicas <= 0 {
+			known = false
+			continue
+		}
+		devices = addCapped(devices, ceilDiv(amount, m.replicas))
+	}
+	return devices, known
 }
 
 // partitionResource returns the partition that a resource is named after, such as cpx_nps4
@@ -824,7 +867,7 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 		return
 	}
 	rest := name[len(m.rule.MIGPrefix):]
-	plain := strings.TrimSuffix(name, ".shared")
+	plain := strings.TrimSuffix(name, sharedResource)
 	product := strings.TrimSuffix(m.product, sharedSuffix) // which says how the whole GPUs are shared
 	if own, _, ok := strings.Cut(productName(r.value(labelKey{plain, ".product"})), "-MIG-"); ok && own != "" {
 		product = own
@@ -855,29 +898,50 @@ func (r *labelReader) instances(m *ruleMatch, name string, count int64) {
 		return
 	}
 	d.Replicas = int32(units)
-	// If some instances are shared and others are not, the label counts both.
-	if labeled >= 0 && count != labeled*units && !(r.has(plain) && r.has(plain+".shared")) {
-		r.mismatch(name, count, labeled, "instances", units)
-	}
+	r.compareInstances(m, name, count, units, labeled)
 	r.addDevices(m, &d, name, count, units)
+}
+
+// compareInstances compares what is allocatable of MIG instances, each of units, with how
+// many there are by label, -1 for unknown, and with what the GPUs can hold. If some instances
+// are shared and others are not, the label counts both.
+func (r *labelReader) compareInstances(m *ruleMatch, name string, count, units, labeled int64) {
+	plain := strings.TrimSuffix(name, sharedResource)
+	switch both := r.has(plain) && r.has(plain+sharedResource); {
+	case labeled < 0:
+	case !both:
+		if count != labeled*units {
+			r.mismatch(name, count, labeled, "instances", units)
+		}
+	case name == plain:
+		if all, known := r.allocatableInstances(m, plain); all > labeled || known && all < labeled {
+			r.problems.add(countMismatch, name, "%d allocatable, and shares of %d more, but %d instances by label", count, all-count, labeled)
+		}
+	}
+	if plain == m.overfull && !r.hasWhole(m) {
+		r.problems.add(countMismatch, name, "%d allocatable: the MIG instances need %d GPUs, but %d devices by label", count, m.cut, m.count)
+	}
+}
+
+// hasWhole reports whether whole devices of a match, or shares of them, are allocatable. More
+// of them than MIG instances leave is what their problem says.
+func (r *labelReader) hasWhole(m *ruleMatch) bool {
+	return slices.ContainsFunc(slices.Concat(m.rule.whole, m.rule.shared), func(t ruleTerm) bool { return r.has(t.key(m.base).String()) })
 }
 
 // instanceUnits returns how many pods share an instance of a resource, of which count is
 // allocatable. ok is false if that is unknown, which report makes a problem. cutGPUs asks
 // without it: the resource is read later, and may belong to no rule at all.
 func (r *labelReader) instanceUnits(name string, count int64, report bool) (units int64, ok bool) {
-	plain, isShared := strings.CutSuffix(name, ".shared")
+	plain, isShared := strings.CutSuffix(name, sharedResource)
 	replicas := labelKey{plain, ".replicas"}
 	n, isNumber := parseLabelNumber(r.value(replicas))
 	if report && !isNumber {
 		n = r.readReplicas(replicas)
 	}
 	if !isShared {
-		labeled := int64(-1)
-		if n, ok := parseLabelNumber(r.value(labelKey{plain, ".count"})); ok {
-			labeled = n
-		}
-		if r.has(plain+".shared") || !looksShared(r.value(labelKey{plain, ".product"}), labeled, n, count) {
+		labeled := r.labeledInstances(plain)
+		if r.has(plain+sharedResource) || !looksShared(r.value(labelKey{plain, ".product"}), labeled, n, count) {
 			return 1, true
 		}
 	}
