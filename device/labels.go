@@ -40,8 +40,9 @@ type Options struct {
 // Cards. A card counts what is allocatable. Its name is the product for whole devices,
 // <product>/mps-<GiB>g*1/<replicas> for shares, <product>/mig-<profile>-mixed for MIG
 // instances, and <product>/<partition> for partitions of GPUs without MIG. Without a label
-// of the partition, an AMD Instinct GPU that has a half, a quarter or an eighth of its
-// memory is one, dpx, qpx or cpx.
+// of the partition, an MI300X, MI325X, MI350X or MI355X that has a half, a quarter or an
+// eighth of its memory is one, dpx, qpx or cpx, and an MI300A that has a half, a third or a
+// sixth is dpx, tpx or cpx. Of other AMD GPUs nobody knows, so they are whole.
 //
 // Devices. Each allocatable unit is one device. Where devices are shared, Replicas
 // units are one. Minors are synthetic and follow the order of the resources. A resource
@@ -363,25 +364,35 @@ func (r *labelReader) readPartition(m *ruleMatch) {
 	}
 }
 
-// amdPartition returns the compute partition of a device with so much memory, by the data
-// sheets of AMD's Instinct GPUs of eight compute dies; empty if it is the whole GPU, or
-// nobody knows.
+// amdGPUs are AMD's Instinct GPUs that can be partitioned, by the data sheets and
+// https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/gpu-partitioning/index.html.
+// The compute dies of one are shared out evenly.
+var amdGPUs = [...]struct {
+	name            string
+	gigabytes, dies int64
+}{{"MI300A", 128, 6}, {"MI300X", 192, 8}, {"MI325X", 256, 8}, {"MI350X", 288, 8}, {"MI355X", 288, 8}}
+
+// amdModes are the compute partitions, by how many there are of a GPU. One for each die is
+// cpx.
+var amdModes = [...]string{2: "dpx", 3: "tpx", 4: "qpx"}
+
+// amdPartition returns the compute partition of a device with so much memory; empty if it is
+// the whole GPU, or nobody knows. Labels have whole gigabytes, so that a third of 128 is 42
+// or 43.
 func amdPartition(product string, bytes int64) string {
 	gigabytes := wholeGigabytes(bytes)
-	for _, gpu := range [...]struct {
-		name      string
-		gigabytes int64
-	}{{"MI300X", 192}, {"MI325X", 256}, {"MI350X", 288}, {"MI355X", 288}} {
-		if gigabytes == 0 || gpu.gigabytes%gigabytes != 0 || !strings.Contains(product, gpu.name) {
+	for _, gpu := range amdGPUs {
+		if !strings.Contains(product, gpu.name) {
 			continue
 		}
-		switch gpu.gigabytes / gigabytes {
-		case 2:
-			return "dpx"
-		case 4:
-			return "qpx"
-		case 8:
-			return "cpx"
+		for parts := int64(2); parts <= gpu.dies; parts++ {
+			switch {
+			case gpu.dies%parts != 0 || gigabytes != gpu.gigabytes/parts && gigabytes != ceilDiv(gpu.gigabytes, parts):
+			case parts == gpu.dies:
+				return "cpx"
+			default:
+				return amdModes[parts]
+			}
 		}
 	}
 	return ""
