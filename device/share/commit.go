@@ -15,9 +15,11 @@ type Allocation struct {
 	Devices []Allocated // by minor, each once
 }
 
-// Allocated is what a pod gets of one device.
+// Allocated is what a pod gets of one device. [Account.Commit] and [Account.Release] find
+// the device by its UUID where it and the account's device have one, else by its minor: the
+// driver numbers devices anew when one is gone.
 type Allocated struct {
-	Minor      int32  // what [Account.Commit] and [Account.Release] find the device by
+	Minor      int32
 	UUID, Name string // of the device; empty: unknown
 	Amounts    Amounts
 }
@@ -121,7 +123,7 @@ func (a *Account) writeFree(node int, devices []State, allocations []Allocation,
 			}
 		}
 		if allocations[i].Kind == device.KindGPU && len(allocations[i].Devices) > 0 {
-			a.countPod(node, &allocations[i], sign)
+			a.countPod(node, devices, &allocations[i], sign)
 			gpus = true
 		}
 	}
@@ -131,9 +133,9 @@ func (a *Account) writeFree(node int, devices []State, allocations []Allocation,
 }
 
 // countPod counts a pod with an allocation of GPUs that comes, for sign 1, or goes.
-func (a *Account) countPod(node int, allocation *Allocation, sign int32) {
+func (a *Account) countPod(node int, devices []State, allocation *Allocation, sign int32) {
 	class := len(allocation.Devices)
-	if class == 1 && !a.takesWhole(node, &allocation.Devices[0]) {
+	if class == 1 && !allocation.takesWhole(devices) {
 		class = 0
 	}
 	if pods := a.podsOf(node); class < len(pods) {
@@ -141,17 +143,16 @@ func (a *Account) countPod(node int, allocation *Allocation, sign int32) {
 	}
 }
 
-// takesWhole reports whether a pod has all that a GPU has of something.
-func (a *Account) takesWhole(node int, d *Allocated) bool {
-	from, to := a.Rows(node)
-	for row := from; row < to; row++ {
-		if a.devices[row].kind != kindGPU || a.devices[row].minor != d.Minor {
-			continue
-		}
-		for r, x := range d.Amounts {
-			if total := int64(a.total.At(row, r)); total > 0 && x >= total {
-				return true
-			}
+// takesWhole reports whether the first device of the allocation gives all that it has of
+// something.
+func (a *Allocation) takesWhole(devices []State) bool {
+	at := a.find(devices, 0)
+	if at < 0 {
+		return false
+	}
+	for r, x := range a.Devices[0].Amounts {
+		if total := devices[at].Total[r]; total > 0 && x >= total {
+			return true
 		}
 	}
 	return false
@@ -179,14 +180,21 @@ func checkAllocations(allocations []Allocation) error {
 }
 
 // find returns the index of a device of the allocation among the devices of a node, -1 if
-// it is gone.
+// it is gone. Where both have a UUID, no minor makes up for another one.
 func (a *Allocation) find(devices []State, k int) int {
+	d, byMinor := &a.Devices[k], -1
 	for i := range devices {
-		if devices[i].Minor == a.Devices[k].Minor && devices[i].Kind == a.Kind {
-			return i
+		switch own := &devices[i]; {
+		case own.Kind != a.Kind:
+		case d.UUID != "" && own.UUID != "":
+			if own.UUID == d.UUID {
+				return i
+			}
+		case own.Minor == d.Minor:
+			byMinor = i
 		}
 	}
-	return -1
+	return byMinor
 }
 
 // gone returns the devices of the allocation that the node does not have.
