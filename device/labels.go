@@ -61,9 +61,15 @@ type Options struct {
 // MIG instances. A resource of instances may have the labels <resource>.memory, .count,
 // .replicas and .product. They mean what the labels of the rule mean for whole devices.
 // A resource that ends in .shared has the labels of the name without this ending. Under
-// the MIG strategy mixed the label of the count includes the GPUs that are cut. Whole
-// GPUs and shares of them beyond those that the instances leave are from before the cut,
-// as are instances without any label. They make a problem and are left out.
+// the MIG strategy mixed the label of the count includes the GPUs that are cut: as many as
+// all instances need at least, those that only their label counts too, exactly for the GPUs
+// that package mig knows, if their memory is known. Whole GPUs and shares of them beyond
+// those that the instances leave are from before the cut, as are instances without any
+// label. They make a problem and are left out.
+//
+// Counts. Whole devices and shares of others have one label, that of the count: together
+// they are compared with it, or with what MIG leaves of it, and instances and shares of
+// others with the label of the instances. What contradicts it makes a problem and stays.
 //
 // Missing labels. If a resource is allocatable and no rule that matches takes it, it is
 // in no card. Each rule that lists it, is no pattern and finds its product label

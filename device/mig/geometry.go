@@ -254,17 +254,30 @@ func (g *Geometry) rank(p *vectormap.MIGProfile) int {
 	if uint(p.G) >= uint(len(g.first)) || p.C != 0 {
 		return -1
 	}
-	nearest, off := -1, 0
 	for r := g.first[p.G]; r != 0; {
 		k := &g.kinds[r-1]
-		o := max(k.profile.MemGB-p.MemGB, p.MemGB-k.profile.MemGB)
-		if k.profile.Suffix == p.Suffix && nameSlack*o <= k.profile.MemGB &&
-			(nearest < 0 || o < off || o == off && k.profile.MemGB < p.MemGB) {
-			nearest, off = int(r-1), o
+		if k.profile.MemGB == p.MemGB && k.profile.Suffix == p.Suffix {
+			return int(r - 1)
 		}
 		r = k.next
 	}
-	return nearest
+	return g.nearest(p)
+}
+
+// nearest is rank for a profile that g has under no such name.
+func (g *Geometry) nearest(p *vectormap.MIGProfile) (rank int) {
+	rank, least := -1, 0
+	for i := range g.kinds {
+		k := &g.kinds[i].profile
+		off := max(k.MemGB-p.MemGB, p.MemGB-k.MemGB)
+		if k.G != p.G || k.Suffix != p.Suffix || off > k.MemGB/nameSlack {
+			continue
+		}
+		if rank < 0 || off < least || off == least && k.MemGB < p.MemGB {
+			rank, least = i, off
+		}
+	}
+	return rank
 }
 
 // Name returns the name of the geometry, such as A100-40: the family and the

@@ -229,6 +229,11 @@ func TestProfileNames(t *testing.T) {
 			t.Errorf("%s, %s: placed at %v, %v", c.geometry, c.name, starts, err)
 		}
 	}
+	for _, gb := range []int{1 << 61, 1 << 62, math.MaxInt, math.MinInt, -10, 0} {
+		if p, ok := geometry("A100-80").Profile(vectormap.MIGProfile{G: 1, MemGB: gb}); ok {
+			t.Errorf("%d GB: %v", gb, p.Profile)
+		}
+	}
 	// Both names of a profile count together, and used ones are as they are written.
 	g := geometry("A100-80")
 	used := parseUsed(t, "3g.39gb@0,3g.40gb@4")
