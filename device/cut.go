@@ -73,7 +73,7 @@ func (r *labelReader) cutGPUs() {
 			}
 			need.add(newCutInstances(p, m.memory, count))
 			m.cut = need.gpus()
-			if m.count >= 0 && m.cut > m.count && m.overfull == "" {
+			if m.count >= 0 && m.cut > m.count && allocatable > 0 && m.overfull == "" {
 				m.overfull = name
 			}
 		}
@@ -217,7 +217,11 @@ func (r *labelReader) isStale(name string) bool {
 // amount returns how much of a resource is allocatable, without a problem for what is no
 // number: whoever reads the resource reports that.
 func (r *labelReader) amount(name string) int64 {
-	q := quantity.Bounded(r.allocatable[corev1.ResourceName(name)])
+	q, ok := r.allocatable[corev1.ResourceName(name)]
+	if !ok {
+		return 0
+	}
+	q = quantity.Bounded(q)
 	count, _ := quantity.Ceiling(&q)
 	return count
 }

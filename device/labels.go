@@ -711,8 +711,8 @@ func (r *labelReader) whole(m *ruleMatch, name string, count int64) {
 }
 
 // compareWhole compares what is allocatable of whole devices, each of units, and of shares of
-// others with the label of the count. Where GPUs are cut, fewer may be sick; else either
-// number may be stale.
+// others with the label of the count. Without cut GPUs any difference is a problem, as either
+// number may be stale. Fewer than MIG leaves are none: a GPU may be sick.
 func (r *labelReader) compareWhole(m *ruleMatch, name string, count, units int64) {
 	shared, known := r.sharedDevices(m)
 	left, cut := r.uncut(m)
@@ -936,6 +936,7 @@ func (r *labelReader) compareInstances(m *ruleMatch, name string, count, units, 
 		}
 	}
 	if plain == m.overfull && !r.hasWhole(m) {
+		m.overfull = "" // said once, of instances and shares of others
 		r.problems.add(countMismatch, name, "%d allocatable: the MIG instances need %d GPUs, but %d devices by label", count, m.cut, m.count)
 	}
 }

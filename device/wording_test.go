@@ -52,6 +52,15 @@ func TestLabelProblemTexts(t *testing.T) {
 			`count-mismatch nvidia.com/gpu.shared: 7 allocatable: must be a multiple of 4 replicas`}},
 		{v100("nvidia.com/gpu.replicas=4 nvidia.com/gpu.product=V100-SHARED"), "nvidia.com/gpu=12", []string{
 			`count-mismatch nvidia.com/gpu: 12 allocatable, but 2 devices with 4 replicas each by label`}},
+		{v100("nvidia.com/gpu.replicas=4"), "nvidia.com/gpu=2 nvidia.com/gpu.shared=7", []string{
+			`count-mismatch nvidia.com/gpu: 2 allocatable, and shares of 2 more, but 2 devices by label`,
+			`count-mismatch nvidia.com/gpu.shared: 7 allocatable: must be a multiple of 4 replicas`}},
+		{mixed("nvidia.com/mig-1g.5gb.count=14"), "nvidia.com/gpu=6 nvidia.com/gpu.shared=24 nvidia.com/mig-1g.5gb=14", []string{
+			`count-mismatch nvidia.com/gpu: 6 allocatable, and shares of 6 more, but of 8 devices by label the MIG instances leave 6`}},
+		{mixed("nvidia.com/mig-1g.5gb.count=14 nvidia.com/mig-1g.5gb.replicas=2"), "nvidia.com/mig-1g.5gb=8 nvidia.com/mig-1g.5gb.shared=14", []string{
+			`count-mismatch nvidia.com/mig-1g.5gb: 8 allocatable, and shares of 7 more, but 14 instances by label`}},
+		{mixed("nvidia.com/mig-1g.5gb.count=57"), "nvidia.com/mig-1g.5gb=57", []string{
+			`count-mismatch nvidia.com/mig-1g.5gb: 57 allocatable: the MIG instances need 9 GPUs, but 8 devices by label`}},
 		{v100(""), "nvidia.com/mig-1g.5=1", []string{
 			`unparsed-profile nvidia.com/mig-1g.5: "1g.5": must be a MIG profile such as 1g.5gb: ` + parseReason("1g.5")}},
 		{"nvidia.com/gpu.product=V100", "nvidia.com/gpu=2", []string{
@@ -65,6 +74,11 @@ func TestLabelProblemTexts(t *testing.T) {
 			t.Errorf("%s, %s (-want +got)\n%s", c.labels, c.allocatable, diff)
 		}
 	}
+}
+
+// mixed is the labels of a node of which some GPUs are cut and others shared, and others.
+func mixed(others string) string {
+	return v100("nvidia.com/gpu.product=A100 nvidia.com/gpu.count=8 nvidia.com/gpu.memory=40960 nvidia.com/gpu.replicas=4 nvidia.com/mig.strategy=mixed " + others)
 }
 
 // parseReason says why a name is no MIG profile.
