@@ -81,8 +81,9 @@ func (r *labelReader) cutGPUs() {
 }
 
 // instanceNames returns the names of MIG instances that are allocatable or have a count by
-// label, without .shared at the end, sorted.
-func (r *labelReader) instanceNames(m *ruleMatch) (names []string) {
+// label, without .shared at the end, sorted. They are valid until the next call.
+func (r *labelReader) instanceNames(m *ruleMatch) []string {
+	names := r.instanceList[:0]
 	for _, name := range r.resources {
 		if r.isInstance(m, name) && r.has(name) && !r.isStale(name) {
 			names = append(names, strings.TrimSuffix(name, sharedResource))
@@ -94,7 +95,8 @@ func (r *labelReader) instanceNames(m *ruleMatch) (names []string) {
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	r.instanceList = slices.Compact(names)
+	return r.instanceList
 }
 
 // isInstance reports whether a resource of this name is of MIG instances of a match.
@@ -111,9 +113,13 @@ func (r *labelReader) isInstance(m *ruleMatch, name string) bool {
 // pods share one.
 func (r *labelReader) allocatableInstances(m *ruleMatch, plain string) (count int64, known bool) {
 	known = true
-	for _, name := range [...]string{plain, plain + sharedResource} {
+	for _, ending := range [...]string{"", sharedResource} {
+		if !r.has(plain + ending) { // which allocates nothing
+			continue
+		}
+		name := plain + ending
 		amount := r.amount(name)
-		if amount <= 0 || !r.isInstance(m, name) || r.isStale(name) {
+		if !r.isInstance(m, name) || r.isStale(name) {
 			continue
 		}
 		units, ok := r.instanceUnits(name, amount, false)
@@ -152,26 +158,26 @@ func eighthsOf(p vectormap.MIGProfile, bytes int64) int {
 // They suffice: instances fit on so many GPUs if and only if no bound says that they need
 // more. TestFewestGPUs compares them with all ways to place instances.
 var cutBounds = [...]struct {
-	weight func(s *cutInstances) int
+	weight func(s cutInstances) int
 	most   int
 }{
-	{func(s *cutInstances) int { return s.memory }, cutEighths},
-	{func(s *cutInstances) int { return s.decoders }, cutEighths},
-	{func(s *cutInstances) int { return s.engines }, 1},
+	{func(s cutInstances) int { return s.memory }, cutEighths},
+	{func(s cutInstances) int { return s.decoders }, cutEighths},
+	{func(s cutInstances) int { return s.engines }, 1},
 	// However small an instance with the media engine is, no other of these shares its pair of
 	// slots, or its half of the memory: they are on different GPUs.
-	{func(s *cutInstances) int { return max(s.memory/2, s.engines) }, cutEighths / 2},
-	{func(s *cutInstances) int { return max(s.memory/4, s.engines) }, cutEighths / 4},
-	{func(s *cutInstances) int { return max(s.decoders/4, s.engines) }, cutEighths / 4},
+	{func(s cutInstances) int { return max(s.memory/2, s.engines) }, cutEighths / 2},
+	{func(s cutInstances) int { return max(s.memory/4, s.engines) }, cutEighths / 4},
+	{func(s cutInstances) int { return max(s.decoders/4, s.engines) }, cutEighths / 4},
 	// Next to an instance with all decoders there are only instances without any. So it takes
 	// half of the memory from those that need half.
-	{func(s *cutInstances) int { return max(min(s.decoders, 4), s.memory/4*4) }, cutEighths},
+	{func(s cutInstances) int { return max(min(s.decoders, 4), s.memory/4*4) }, cutEighths},
 	// Parts of k slices: a GPU of seven slices has three pairs, so an instance of four and two
 	// of two don't fit on it, though there is a slice for each.
-	{func(s *cutInstances) int { return s.slices }, cutSlices},
-	{func(s *cutInstances) int { return s.slices / 2 }, cutSlices / 2},
-	{func(s *cutInstances) int { return s.slices / 3 }, cutSlices / 3},
-	{func(s *cutInstances) int { return s.slices / 4 }, cutSlices / 4},
+	{func(s cutInstances) int { return s.slices }, cutSlices},
+	{func(s cutInstances) int { return s.slices / 2 }, cutSlices / 2},
+	{func(s cutInstances) int { return s.slices / 3 }, cutSlices / 3},
+	{func(s cutInstances) int { return s.slices / 4 }, cutSlices / 4},
 }
 
 // cutNeed is what instances weigh, by bound.
@@ -179,7 +185,7 @@ type cutNeed [len(cutBounds)]int64
 
 func (n *cutNeed) add(s cutInstances) {
 	for i := range n {
-		n[i] = addTimes(n[i], cutBounds[i].weight(&s), s.count)
+		n[i] = addTimes(n[i], cutBounds[i].weight(s), s.count)
 	}
 }
 

@@ -129,18 +129,19 @@ type labelReader struct {
 	reportUnlisted bool
 
 	// What is known of the present node. The slices are reused.
-	labels      map[string]string
-	allocatable corev1.ResourceList
-	problems    problemList
-	matches     []ruleMatch
-	labelKeys   []string // once a pattern needs them
-	bases       []string
-	found       []bool // by rule: whether its pattern finds anything, once that is asked for
-	resources   []string
-	devices     []Device
-	cards       []Card
-	minors      [len(kinds)]int32 // the next minor of each kind
-	text        []byte
+	labels       map[string]string
+	allocatable  corev1.ResourceList
+	problems     problemList
+	matches      []ruleMatch
+	labelKeys    []string // once a pattern needs them
+	bases        []string
+	found        []bool // by rule: whether its pattern finds anything, once that is asked for
+	resources    []string
+	devices      []Device
+	instanceList []string // names of MIG instances
+	cards        []Card
+	minors       [len(kinds)]int32 // the next minor of each kind
+	text         []byte
 }
 
 // ruleMatch is a rule that applies to a node, and what its labels say.
