@@ -2,6 +2,7 @@ package device
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/resvec/resvec/internal/quantity"
@@ -60,21 +61,27 @@ func (r *labelReader) cutGPUs() {
 			continue
 		}
 		m.mixed = true
-		var need cutNeed
-		for _, name := range r.instanceNames(m) {
+		names := r.instanceNames(m)
+		r.sizes = r.sizes[:0]
+		for _, name := range names {
+			allocatable, _ := r.allocatableInstances(m, name)
+			count := max(allocatable, r.labeledInstances(name), 0)
 			p, _, err := vectormap.ParseMIG(name[len(m.rule.MIGPrefix):])
 			if err != nil {
-				continue
+				count = 0
 			}
-			allocatable, _ := r.allocatableInstances(m, name)
-			count := max(allocatable, r.labeledInstances(name))
-			if count <= 0 {
-				continue
-			}
-			need.add(newCutInstances(p, m.memory, count))
-			m.cut = need.gpus()
-			if m.count >= 0 && m.cut > m.count && allocatable > 0 && m.overfull == "" {
+			r.sizes = append(r.sizes, newCutInstances(p, m.memory, count))
+		}
+		m.cut = fewestGPUs(r.sizes)
+		if m.count < 0 || m.cut <= m.count {
+			continue
+		}
+		// The first for which the GPUs don't suffice, or what is allocatable behind it.
+		full := sort.Search(len(r.sizes), func(i int) bool { return fewestGPUs(r.sizes[:i+1]) > m.count })
+		for _, name := range names[full:] {
+			if r.has(name) || r.has(name+sharedResource) {
 				m.overfull = name
+				break
 			}
 		}
 	}
@@ -180,21 +187,16 @@ var cutBounds = [...]struct {
 	{func(s cutInstances) int { return s.slices / 4 }, cutSlices / 4},
 }
 
-// cutNeed is what instances weigh, by bound.
-type cutNeed [len(cutBounds)]int64
-
-func (n *cutNeed) add(s cutInstances) {
-	for i := range n {
-		n[i] = addTimes(n[i], cutBounds[i].weight(s), s.count)
+// fewestGPUs returns how many GPUs the instances need.
+func fewestGPUs(sizes []cutInstances) (gpus int64) {
+	for _, bound := range cutBounds {
+		var sum int64
+		for _, s := range sizes {
+			sum = addTimes(sum, bound.weight(s), s.count)
+		}
+		gpus = max(gpus, ceilDiv(sum, int64(bound.most)))
 	}
-}
-
-// gpus returns how many GPUs the instances need.
-func (n *cutNeed) gpus() (fewest int64) {
-	for i := range n {
-		fewest = max(fewest, ceilDiv(n[i], int64(cutBounds[i].most)))
-	}
-	return fewest
+	return gpus
 }
 
 // addTimes adds b so many times, which are few, up to the largest int64.

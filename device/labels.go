@@ -139,6 +139,7 @@ type labelReader struct {
 	resources    []string
 	devices      []Device
 	instanceList []string // names of MIG instances
+	sizes        []cutInstances
 	cards        []Card
 	minors       [len(kinds)]int32 // the next minor of each kind
 	text         []byte

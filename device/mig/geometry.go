@@ -25,9 +25,9 @@ const (
 // finds the one of a product, and [NewGeometry] makes others.
 //
 // The GB in the name of a profile are rounded, and differ by driver and board: an A100 of
-// 80 GB has 3g.40gb or 3g.39gb. So compute slices, suffix and the nearest size, at most an
-// eighth off, identify the cut; of two as near the smaller. What was written is kept: names
-// come back as they were given.
+// 80 GB has 3g.40gb or 3g.39gb. So compute slices, suffix and the nearest size identify the
+// cut, if it is at most an eighth off, the smaller of two as near. What was written is kept:
+// names come back as they were given.
 //
 // A Geometry is immutable and safe for concurrent use. A nil *Geometry and the
 // zero value are a GPU without MIG: no slots, no slices, no profiles.

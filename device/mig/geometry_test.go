@@ -229,7 +229,7 @@ func TestProfileNames(t *testing.T) {
 			t.Errorf("%s, %s: placed at %v, %v", c.geometry, c.name, starts, err)
 		}
 	}
-	for _, gb := range []int{1 << 61, 1 << 62, math.MaxInt, math.MinInt, -10, 0} {
+	for _, gb := range []int{math.MaxInt/4 + 1, math.MaxInt/2 + 1, math.MaxInt, math.MinInt, -10, 0} {
 		if p, ok := geometry("A100-80").Profile(vectormap.MIGProfile{G: 1, MemGB: gb}); ok {
 			t.Errorf("%d GB: %v", gb, p.Profile)
 		}

@@ -48,19 +48,19 @@ var knownGPUs = sync.OnceValue(func() []knownGPU {
 		sevenSlices("H100", [4]int{12, 24, 47, 94}, [4]int64{}, userGuide+"H100; "+migParted+"H800 NVL"+parted, "GH200", "H800"),
 		sevenSlices("H100", [4]int{12, 24, 48, 96}, [4]int64{}, userGuide+"H100 on GH200", "GH200"),
 		// The profiles of an H20-3e, of 141 GB, aren't published.
-		sevenSlices("H20", [4]int{12, 24, 48, 96}, [4]int64{}, migParted+"H20"+parted+", cut as H100").but("3e"),
+		sevenSlices("H20", [4]int{12, 24, 48, 96}, [4]int64{}, migParted+"H20"+parted+", cut as H100").excluding("3e"),
 		sevenSlices("H200", [4]int{18, 35, 71, 141}, [4]int64{}, userGuide+"H200"),
 		// The guide has fractions of the memory and how many instances there are. It has no
 		// starts of these two, so that a slot is half of the memory.
 		rtxPro("RTX PRO 4500", 32, 2, 1, 3, userGuide+"RTX PRO 4500 Blackwell", "", "+gfx", "+me.all", "-me"),
-		rtxPro("RTX PRO 5000", 48, 2, 1, 3, userGuide+"RTX PRO 5000 Blackwell", "", "+me", "+gfx", "+me.all", "-me").but("72GB"),
+		rtxPro("RTX PRO 5000", 48, 2, 1, 3, userGuide+"RTX PRO 5000 Blackwell", "", "+me", "+gfx", "+me.all", "-me").excluding("72GB"),
 		rtxPro("RTX PRO 6000", 96, 4, 3, 4, userGuide+"RTX PRO 6000 Blackwell; starts as nvidia-smi mig -lgipp lists them",
 			"", "+me", "+gfx", "+me.all", "-me"),
 	}
 })
 
-// but excludes GPUs whose names have text behind the family.
-func (p knownGPU) but(text string) knownGPU {
+// excluding leaves out GPUs whose names have text behind the family.
+func (p knownGPU) excluding(text string) knownGPU {
 	p.except = text
 	return p
 }
