@@ -44,13 +44,22 @@ type Args struct {
 	// 0 never names nodes. The default is 25. Measured with 5,000 nodes, naming stops
 	// to pay between 30 and 40 with the default percentageOfNodesToScore, and beyond
 	// 50 with 100.
+	//
+	// The framework scores only a part of the nodes that are named, too. So nodes that can't
+	// hold the pod are named with the others, as many as it takes to have no fewer nodes
+	// scored than if none were named. This holds for the default percentageOfNodesToScore,
+	// for 100, and for any other in the profile; a plugin can't see the one of all profiles.
 	VisitPercent *int32 `json:"visitPercent,omitempty"`
 
 	// TopK has only the k nodes with the best scores visited, when more can hold
-	// the pod. It overrides percentageOfNodesToScore, and the other plugins choose
-	// among these k, so that what they prefer is lost where few nodes have it. The
-	// README of the scheduler says how often; it recommends 100. 0, the default, is
-	// off.
+	// the pod. The other plugins choose among these k, so that what they prefer is lost
+	// where few nodes have it. The README of the scheduler says how often; it recommends
+	// 100. Up to 100, all k are scored whatever percentageOfNodesToScore is. Of more, the
+	// framework scores that part of k, at least 100, in no order: by default 100 of 200,
+	// and 230 of 500. 0, the default, is off.
+	//
+	// It needs the plugin at postFilter, before DefaultPreemption and all others that may
+	// evict pods: see [Plugin.CheckProfile].
 	TopK int32 `json:"topK,omitempty"`
 
 	// Proportional keeps cpu and memory in reserve for idle devices: the section of
@@ -101,6 +110,15 @@ func (a *Args) podLevelResources() bool { return a.PodLevelResources == nil || *
 func (a *Args) draExtendedResource() bool {
 	return a.DRAExtendedResource == nil || *a.DRAExtendedResource
 }
+
+// narrowing returns the arguments by which nodes that could hold a pod are left out.
+func (a *Args) narrowing() (options []string) {
+	if a.TopK > 0 {
+		options = append(options, "topK")
+	}
+	return options
+}
+
 func (a *Args) events() bool { return a.Events == nil || *a.Events }
 
 func (a *Args) visitPercent() int32 {

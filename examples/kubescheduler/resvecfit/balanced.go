@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,9 +25,11 @@ type Balanced struct {
 }
 
 var (
-	_ fwk.PreScorePlugin = (*Balanced)(nil)
-	_ fwk.ScorePlugin    = (*Balanced)(nil)
-	_ fwk.SignPlugin     = (*Balanced)(nil)
+	_ fwk.PreScorePlugin    = (*Balanced)(nil)
+	_ fwk.ScorePlugin       = (*Balanced)(nil)
+	_ fwk.SignPlugin        = (*Balanced)(nil)
+	_ fwk.PermitPlugin      = (*Balanced)(nil)
+	_ fwk.EnqueueExtensions = (*Balanced)(nil)
 )
 
 // BalancedArgs is the configuration of [Balanced].
@@ -40,8 +43,8 @@ type BalancedArgs struct {
 	PodLevelResources *bool `json:"podLevelResources,omitempty"`
 
 	// AddToFit has the scores added to the scores of [Plugin], so that the framework has
-	// a plugin less to ask for every node. Both must score, with the same weight, in
-	// the profile, which a plugin can't ask for. What is given is the sum less the
+	// a plugin less to ask for every node. Both must score, with the same weight; a warning
+	// is logged where they don't. What is given is the sum less the
 	// least sum of the nodes that can hold the pod, so that nodes differ by what they
 	// would differ by. Where that is more than 100, or the scoring of [Plugin] is
 	// not a single term of kube, each plugin gives its own scores. The default is
@@ -129,6 +132,22 @@ func (b *Balanced) idle(pod *corev1.Pod) bool {
 // Score returns what PreScore found out.
 func (b *Balanced) Score(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
 	return b.scorer.lookUp(cycle, pod, node)
+}
+
+// EventsToRegister returns none, since the plugin refuses no pod. kube-scheduler calls it
+// when the plugins of all profiles have been made: it logs what in the profile is hardly
+// meant.
+func (b *Balanced) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
+	if l := listsOf(b.handle); l != nil {
+		warn(ctx, BalancedName, b.warnings(l))
+	}
+	return nil, nil
+}
+
+// Permit permits. kube-scheduler asks for events only plugins that may refuse a pod: of those,
+// this method is called least often.
+func (b *Balanced) Permit(context.Context, fwk.CycleState, *corev1.Pod, string) (*fwk.Status, time.Duration) {
+	return nil, 0
 }
 
 // ScoreExtensions returns nil: scores are from 0 to 100 already.

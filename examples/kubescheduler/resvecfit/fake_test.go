@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -74,9 +75,22 @@ func newPod(name string, requests corev1.ResourceList) *corev1.Pod {
 // fakeHandle is as much of a scheduler as a plugin needs to be made, and a snapshot.
 type fakeHandle struct {
 	fwk.Handle
-	dra   fwk.SharedDRAManager
-	nodes []fwk.NodeInfo
+	dra        fwk.SharedDRAManager
+	nodes      []fwk.NodeInfo
+	postFilter []string // the plugins enabled there
+	activated  int      // pods
 }
+
+// ListPlugins returns a type as like kube-scheduler's as a plugin may expect.
+func (h *fakeHandle) ListPlugins() any {
+	var l lists
+	for _, name := range h.postFilter {
+		l.PostFilter.Enabled = append(l.PostFilter.Enabled, enabled{Name: name})
+	}
+	return &l
+}
+
+func (h *fakeHandle) Activate(_ klog.Logger, pods map[string]*corev1.Pod) { h.activated += len(pods) }
 
 func (h *fakeHandle) SharedDRAManager() fwk.SharedDRAManager                 { return h.dra }
 func (h *fakeHandle) SharedInformerFactory() informers.SharedInformerFactory { return nil }
@@ -127,6 +141,6 @@ func (c *fakeCycle) IsPodGroupSchedulingCycle() bool            { return c.group
 // newPlugin makes a plugin from arguments in JSON.
 func newPlugin(t *testing.T, arguments string, nodes ...fwk.NodeInfo) *Plugin {
 	t.Helper()
-	plugin := testkit.Must(New(context.Background(), &runtime.Unknown{Raw: []byte(arguments)}, &fakeHandle{dra: fakeClasses{}, nodes: nodes}))
+	plugin := testkit.Must(New(context.Background(), &runtime.Unknown{Raw: []byte(arguments)}, &fakeHandle{dra: fakeClasses{}, nodes: nodes, postFilter: []string{Name}}))
 	return plugin.(*Plugin)
 }

@@ -40,8 +40,10 @@ type state struct {
 	scored        *vector.Mask
 	scoredVersion uint64
 
-	// named are the nodes to visit, nil for all of them.
-	named sets.Set[string]
+	// named are the nodes to visit, nil for all of them. narrowed says that nodes which
+	// could hold the pod are not among them.
+	named    sets.Set[string]
+	narrowed bool
 }
 
 // Clone returns s: preemption and nominated pods share it.
@@ -54,7 +56,7 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, Name+" makes no room for pods that are resized in place")
 	}
 	s := &state{request: p.requestOf(pod), plugin: p}
-	if err := p.compareAll(cycle, s, nodes); err != nil {
+	if err := p.compareAll(ctx, cycle, s, nodes); err != nil {
 		return nil, fwk.AsStatus(err)
 	}
 	cycle.Write(stateKey, s)
@@ -72,7 +74,7 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 	if !s.fits.Any() {
 		p.refuse(pod, p.explain(s))
 	}
-	result, err := p.restrict(cycle, pod, s)
+	result, err := p.restrict(ctx, cycle, pod, s)
 	if err != nil {
 		return nil, fwk.AsStatus(err)
 	}
@@ -93,9 +95,9 @@ func isResized(pod *corev1.Pod) bool {
 // does that only where its outcome matters: not while the rows as they stand have room
 // for the pod on more nodes than are ever named. Filter then compares the nodes that are
 // newer than their row by themselves, and these rows are written next.
-func (p *Plugin) compareAll(cycle fwk.CycleState, s *state, nodes []fwk.NodeInfo) error {
+func (p *Plugin) compareAll(ctx context.Context, cycle fwk.CycleState, s *state, nodes []fwk.NodeInfo) error {
 	c := p.cluster
-	exact := p.args.TopK > 0 || p.args.GangScheduling && cycle.IsPodGroupSchedulingCycle()
+	exact := p.topK(ctx) > 0 || p.args.GangScheduling && cycle.IsPodGroupSchedulingCycle()
 	if !exact && c.isList(nodes) {
 		if err := p.catchUp(nil); err != nil {
 			return err

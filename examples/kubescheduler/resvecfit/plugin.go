@@ -36,8 +36,9 @@ type Plugin struct {
 	prover prover // of gangs, see Args.GangScheduling
 
 	// The choice of the best nodes, see Args.TopK.
-	best   []int32
-	cursor int
+	best    []int32
+	cursor  int
+	narrows *bool // what mayNarrow has found out
 }
 
 var (
@@ -103,6 +104,7 @@ func NewWith(_ context.Context, args *Args, handle fwk.Handle, ledger Ledger) (*
 	if err := p.compile(); err != nil {
 		return nil, err
 	}
+	registerMetrics()
 	return p, p.attempts.forgetDeleted(handle)
 }
 

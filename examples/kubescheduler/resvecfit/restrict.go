@@ -16,24 +16,64 @@ import (
 
 // restrict names the nodes to visit by the rule in the package documentation, nil
 // for all of them, and remembers them in s.
-func (p *Plugin) restrict(cycle fwk.CycleState, pod *corev1.Pod, s *state) (*fwk.PreFilterResult, error) {
-	most := p.mostNamed(cycle)
-	if s.behind || cycle.IsPodGroupSchedulingCycle() || most == 0 && p.args.TopK == 0 {
+func (p *Plugin) restrict(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, s *state) (*fwk.PreFilterResult, error) {
+	rows, mode, err := p.rowsToVisit(ctx, cycle, pod, s)
+	if err != nil {
+		return nil, err
+	}
+	cycles.WithLabelValues(mode).Inc()
+	if rows == nil {
 		return nil, nil
 	}
-	if fits := s.fits.Count(); fits > 0 && !p.attempts.has(pod.UID) {
-		if k := int(p.args.TopK); k > 0 && fits > k {
-			return p.visitBest(pod, s, k)
-		}
-		if fits <= most {
+	s.named = make(sets.Set[string], rows.Count())
+	for row := range rows.All() {
+		s.named.Insert(p.cluster.names.Name(row))
+	}
+	namedNodes.Add(float64(len(s.named)))
+	return &fwk.PreFilterResult{NodeNames: s.named}, nil
+}
+
+// rowsToVisit returns the rows to visit, nil for all of them, and how they were chosen.
+func (p *Plugin) rowsToVisit(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, s *state) (rows *vector.Mask, mode string, err error) {
+	if cycle.IsPodGroupSchedulingCycle() {
+		return nil, fallBack(reasonPodGroup), nil
+	}
+	most, k, plenty := p.mostNamed(cycle), p.topK(ctx), reasonPlenty
+	if len(p.args.narrowing()) > 0 && !p.mayNarrow(ctx) {
+		plenty = reasonProfile
+	}
+	if s.behind || most == 0 && k == 0 {
+		return nil, fallBack(plenty), nil
+	}
+	reason := reasonUnschedulable
+	if fits := s.fits.Count(); fits > 0 {
+		switch {
+		case p.attempts.has(pod.UID):
+			reason = reasonRetry
+		case k > 0 && fits > k:
 			p.attempts.add(pod.UID)
-			return p.visit(s, &s.fits), nil
+			s.narrowed = true
+			rows, err = p.bestRows(pod, s, k)
+			return rows, modeTopK, err
+		case fits <= most:
+			p.attempts.add(pod.UID)
+			return p.padded(&s.fits), modeFits, nil
+		default:
+			reason = plenty
 		}
 	}
 	if possible := p.possible(s); possible.Any() && possible.Count() <= most {
-		return p.visit(s, possible), nil
+		return possible, modePossible, nil
 	}
-	return nil, nil
+	return nil, fallBack(reason), nil
+}
+
+// topK returns how many of the best nodes are visited, 0 for all.
+func (p *Plugin) topK(ctx context.Context) int {
+	if p.args.TopK == 0 || !p.mayNarrow(ctx) {
+		return 0
+	}
+	return int(p.args.TopK)
 }
 
 // mostNamed returns how many nodes are named at most for what fits.
@@ -55,53 +95,104 @@ func (p *Plugin) possible(s *state) *vector.Mask {
 	return &rows
 }
 
-// visit names the nodes of some rows.
-func (p *Plugin) visit(s *state, rows *vector.Mask) *fwk.PreFilterResult {
-	s.named = make(sets.Set[string], rows.Count())
-	for row := range rows.All() {
-		s.named.Insert(p.cluster.names.Name(row))
-	}
-	return &fwk.PreFilterResult{NodeNames: s.named}
-}
-
-// visitBest names the k nodes with the best scores. Among equal ones it goes round.
-func (p *Plugin) visitBest(pod *corev1.Pod, s *state, k int) (*fwk.PreFilterResult, error) {
+// bestRows returns the k rows with the best scores. Among equal ones it goes round.
+func (p *Plugin) bestRows(pod *corev1.Pod, s *state, k int) (*vector.Mask, error) {
 	if err := p.scorer.score(p.cluster, pod, &s.fits); err != nil {
 		return nil, err
 	}
-	p.attempts.add(pod.UID)
 	p.best = vector.TopK(p.best, p.scorer.scores[:len(p.cluster.nodes)], &s.fits, k, vector.TieRoundRobin(&p.cursor))
 	rows := vector.NewMask(len(p.cluster.nodes))
 	for _, row := range p.best {
 		rows.Set(int(row))
 	}
-	return p.visit(s, rows), nil
+	return rows, nil
+}
+
+// padded returns rows with as many others as it takes for the framework, which looks for
+// a part of the nodes that are named, to find no fewer than of all nodes. Filter
+// rejects the others, so that they are not scored.
+func (p *Plugin) padded(fits *vector.Mask) *vector.Mask {
+	all, n, percent := len(p.cluster.nodes), fits.Count(), p.percentToScore()
+	missing := 0
+	for want := min(n, nodesToScore(all, percent)); n+missing < all && nodesToScore(n+missing, percent) < want; {
+		missing++
+	}
+	var rows vector.Mask
+	rows.CopyFrom(fits)
+	for row := 0; missing > 0; row++ {
+		if !fits.Test(row) {
+			rows.Set(row)
+			missing--
+		}
+	}
+	return &rows
+}
+
+// percentToScore returns the percentageOfNodesToScore of the profile, 0, the default, where
+// it has none.
+func (p *Plugin) percentToScore() int {
+	profile, ok := p.handle.(interface{ PercentageOfNodesToScore() *int32 })
+	if !ok {
+		return 0
+	}
+	if percent := profile.PercentageOfNodesToScore(); percent != nil {
+		return int(*percent)
+	}
+	return 0
+}
+
+// nodesToScore returns how many nodes that can hold a pod kube-scheduler looks for among n
+// (pkg/scheduler/schedule_one.go, numFeasibleNodesToFind).
+func nodesToScore(n, percent int) int {
+	const least = 100
+	if percent == 0 {
+		percent = max(50-n/125, 5)
+	}
+	return min(n, max(n*percent/100, least))
 }
 
 // PostFilter completes the statuses of a cycle that left nodes out, for the
 // plugins after it. When it finds that one of these nodes can hold the pod, which
-// only Args.TopK can cause, it has the pod tried again and ends the cycle without
-// preemption.
+// only Args.TopK can cause, or with Args.TopK can't find out, it has the pod tried again
+// and ends the cycle without preemption.
 func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	next := fwk.NewStatus(fwk.Unschedulable)
+	s, err := p.last.read(cycle, stateKey)
+	if err != nil || s.named == nil && !s.behind {
+		return nil, next
+	}
+	nodes, err := p.handle.SnapshotSharedLister().NodeInfos().List()
+	if err == nil && s.behind {
+		p.explainLate(pod, s, nodes)
+	}
+	if s.behind {
+		return nil, next
+	}
+	room, complete := false, false
+	if err == nil {
+		room, complete = p.complete(ctx, cycle, pod, s, nodes, statuses)
+	}
+	if room || s.narrowed && !complete {
+		retries.Inc()
+		p.handle.Activate(klog.FromContext(ctx), map[string]*corev1.Pod{pod.Namespace + "/" + pod.Name: pod})
+		return nil, nil
+	}
+	return nil, next
+}
+
+// complete sets the statuses of the nodes that were left out, unless one of them has room
+// for the pod, or not all can be found out.
+func (p *Plugin) complete(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, s *state, nodes []fwk.NodeInfo,
+	statuses fwk.NodeToStatusReader) (room, complete bool) {
 	// The runtime passes the statuses that preemption and the pod's event read.
 	writer, ok := statuses.(interface {
 		Set(nodeName string, status *fwk.Status)
 	})
-	s, err := p.last.read(cycle, stateKey)
-	if !ok || err != nil || s.named == nil && !s.behind {
-		return nil, next
-	}
-	all, err := p.handle.SnapshotSharedLister().NodeInfos().List()
-	if err != nil {
-		return nil, next
-	}
-	if s.behind {
-		p.explainLate(pod, s, all)
-		return nil, next
+	if !ok {
+		return false, false
 	}
 	var leftOut []fwk.NodeInfo
-	for _, node := range all {
+	for _, node := range nodes {
 		if !s.named.Has(node.Node().Name) {
 			leftOut = append(leftOut, node)
 		}
@@ -113,21 +204,22 @@ func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *core
 		found[i] = p.statusOf(ctx, cycle, others, pod, leftOut[i])
 	}, Name)
 	if ctx.Err() != nil {
-		return nil, next
+		return false, false
 	}
+	complete = true
 	for _, status := range found {
-		switch {
-		case status.IsSuccess():
-			p.handle.Activate(klog.FromContext(ctx), map[string]*corev1.Pod{pod.Namespace + "/" + pod.Name: pod})
-			return nil, nil
-		case !status.IsRejected():
-			return nil, next // a plugin behind this one at preFilter has not run
+		if status.IsSuccess() {
+			return true, false
 		}
+		complete = complete && status.IsRejected() // or a plugin behind this one at preFilter has not run
+	}
+	if !complete {
+		return false, false
 	}
 	for i, status := range found {
 		writer.Set(leftOut[i].Node().Name, status)
 	}
-	return nil, next
+	return false, true
 }
 
 // explainLate reports the refusal of a pod that no node can hold, where PreFilter did
