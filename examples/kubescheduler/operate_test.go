@@ -24,6 +24,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/resvec/resvec/examples/kubescheduler/internal/controlplane"
 	"github.com/resvec/resvec/internal/testkit"
 )
 
@@ -354,12 +355,7 @@ func setUp(t *testing.T, configuration string) error {
 	folder := t.TempDir()
 	kubeconfig, file := filepath.Join(folder, "kubeconfig"), filepath.Join(folder, "scheduler.yaml")
 	testkit.Check(os.WriteFile(kubeconfig, []byte(nowhere), 0o600))
-	if strings.Contains(configuration, "clientConnection: {") {
-		configuration = replaced(t, configuration, "clientConnection: {", "clientConnection: {kubeconfig: "+kubeconfig+", ")
-	} else {
-		configuration += "\nclientConnection: {kubeconfig: " + kubeconfig + "}\n"
-	}
-	testkit.Check(os.WriteFile(file, []byte(configuration), 0o600))
+	testkit.Check(os.WriteFile(file, testkit.Must(controlplane.WithKubeconfig([]byte(configuration), kubeconfig)), 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	o := options.NewOptions()

@@ -59,6 +59,10 @@
 //     comes next, looks at the nodes that it would have looked at, in the same
 //     cycle.
 //
+// The framework scores only a part of the nodes that it may visit, half of them or less by
+// default. So nodes that Filter rejects are named with the others, as many as it takes
+// to have no fewer scored than if none were named; see [Args].VisitPercent.
+//
 // While the rows as they stand have room for the pod on more nodes than are ever named,
 // nothing is going to be left out. PreFilter then looks at no node, not even for what has
 // changed, which would cost more than the comparison. Filter compares a node that is
@@ -71,7 +75,25 @@
 //
 // [Args].TopK departs from rule 1: nodes that could hold the pod are left out, too.
 // When none of the named ones is accepted by the other plugins, PostFilter has the
-// pod tried again at once, with all nodes, and preempts nothing.
+// pod tried again at once, with all nodes, and preempts nothing. Where PostFilter isn't
+// the first that is asked, TopK does not act; see [Plugin.CheckProfile].
+//
+// # What is counted
+//
+// In the registry that kube-scheduler serves at /metrics, for all profiles together:
+//
+//	resvecfit_cycles_total{mode}      scheduling cycles by the nodes visited: all; fits, those
+//	                                  that can hold the pod (rule 3); possible, those that
+//	                                  could when empty (rule 2); top_k
+//	resvecfit_fallbacks_total{reason} cycles of mode all: plenty, more can hold the pod than are
+//	                                  ever named; unschedulable, none can, and too many could
+//	                                  when empty; retry, an earlier attempt left nodes out;
+//	                                  pod_group; profile, TopK does not act
+//	resvecfit_named_nodes_total       nodes named, in the cycles of other modes than all
+//	resvecfit_retries_total           pods tried again, as none of the named was accepted
+//
+// When the scheduler starts, it logs as a warning what its profile hardly means, such as
+// NodeResourcesFit left enabled beside the plugin.
 //
 // # Gangs
 //

@@ -269,6 +269,52 @@ func TestRestriction(t *testing.T) {
 	}
 }
 
+// TestPadded: so many nodes are named that kube-scheduler looks for as many as fit, or as it
+// looks for among all. The numbers are those of its rule: at least 100, by default
+// (50 − n/125) % of n.
+func TestPadded(t *testing.T) {
+	for _, c := range []struct {
+		nodes, fit, possible int // of those that could, all that fit
+		failed               bool
+		want                 int
+	}{
+		{1000, 100, 100, false, 100},
+		{1000, 101, 101, false, 207},
+		{1000, 200, 200, false, 426}, // 47 % of them are 200
+		{1000, 200, 240, true, 426},
+		{1000, 0, 240, false, 240},
+		{1000, 50, 240, true, 240},
+		{5000, 1250, 1250, false, 1250}, // 500 of them, as of 5,000
+		{5000, 1000, 1000, false, 1220}, // 41 % of them are 500
+		{12000, 600, 600, false, 1579},  // 38 % of them are 600, as are 5 % of 12,000
+	} {
+		nodes := make([]fwk.NodeInfo, c.nodes)
+		for i := range nodes {
+			has, used := amounts("cpu", "4"), amounts("cpu", "4")
+			switch {
+			case i < c.fit:
+				used = nil
+			case i >= c.possible:
+				has = amounts("cpu", "1")
+			}
+			nodes[i] = newNode(fmt.Sprint(i), has, used)
+		}
+		p, pod := newPlugin(t, "", nodes...), newPod("pod", amounts("cpu", "2"))
+		if c.failed {
+			p.attempts.add(pod.UID)
+		}
+		result := success(p.PreFilter(context.Background(), newCycle(), pod, nodes))
+		if got := len(result.NodeNames); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+		for i := range max(c.fit, c.possible) {
+			if !result.NodeNames.Has(fmt.Sprint(i)) {
+				t.Errorf("%+v: node %d is left out", c, i)
+			}
+		}
+	}
+}
+
 // TestPlenty: while there is plenty of room, PreFilter looks at no node, and nodes that
 // have changed are noticed when they are visited; nodes are named again when few fit.
 func TestPlenty(t *testing.T) {

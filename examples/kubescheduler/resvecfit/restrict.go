@@ -45,25 +45,27 @@ func (p *Plugin) rowsToVisit(ctx context.Context, cycle fwk.CycleState, pod *cor
 	if s.behind || most == 0 && k == 0 {
 		return nil, fallBack(plenty), nil
 	}
-	reason := reasonUnschedulable
-	if fits := s.fits.Count(); fits > 0 {
+	reason, fits := reasonUnschedulable, s.fits.Count()
+	if fits > 0 {
 		switch {
 		case p.attempts.has(pod.UID):
 			reason = reasonRetry
 		case k > 0 && fits > k:
+			if rows, err = p.bestRows(pod, s, k); err != nil {
+				return nil, "", err
+			}
 			p.attempts.add(pod.UID)
 			s.narrowed = true
-			rows, err = p.bestRows(pod, s, k)
-			return rows, modeTopK, err
+			return rows, modeTopK, nil
 		case fits <= most:
 			p.attempts.add(pod.UID)
-			return p.padded(&s.fits), modeFits, nil
+			return p.padded(&s.fits, fits), modeFits, nil
 		default:
 			reason = plenty
 		}
 	}
 	if possible := p.possible(s); possible.Any() && possible.Count() <= most {
-		return possible, modePossible, nil
+		return p.padded(possible, fits), modePossible, nil
 	}
 	return nil, fallBack(reason), nil
 }
@@ -108,24 +110,24 @@ func (p *Plugin) bestRows(pod *corev1.Pod, s *state, k int) (*vector.Mask, error
 	return rows, nil
 }
 
-// padded returns rows with as many others as it takes for the framework, which looks for
-// a part of the nodes that are named, to find no fewer than of all nodes. Filter
-// rejects the others, so that they are not scored.
-func (p *Plugin) padded(fits *vector.Mask) *vector.Mask {
-	all, n, percent := len(p.cluster.nodes), fits.Count(), p.percentToScore()
+// padded returns rows, of which so many fit, with as many others as it takes for the framework,
+// which looks for a part of the nodes that are named, to find no fewer than of all nodes.
+// Filter rejects the others, so that they are not scored.
+func (p *Plugin) padded(rows *vector.Mask, fits int) *vector.Mask {
+	all, n, percent := len(p.cluster.nodes), rows.Count(), p.percentToScore()
 	missing := 0
-	for want := min(n, nodesToScore(all, percent)); n+missing < all && nodesToScore(n+missing, percent) < want; {
+	for want := min(fits, nodesToScore(all, percent)); n+missing < all && nodesToScore(n+missing, percent) < want; {
 		missing++
 	}
-	var rows vector.Mask
-	rows.CopyFrom(fits)
+	var more vector.Mask
+	more.CopyFrom(rows)
 	for row := 0; missing > 0; row++ {
-		if !fits.Test(row) {
-			rows.Set(row)
+		if !rows.Test(row) {
+			more.Set(row)
 			missing--
 		}
 	}
-	return &rows
+	return &more
 }
 
 // percentToScore returns the percentageOfNodesToScore of the profile, 0, the default, where

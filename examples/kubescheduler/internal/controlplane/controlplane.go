@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -85,7 +86,7 @@ func (c *ControlPlane) start(ctx context.Context, binaries, folder string, o Opt
 	if o.Configuration == nil {
 		o.Configuration = Configuration
 	}
-	configuration, err := withKubeconfig(o.Configuration, c.Kubeconfig)
+	configuration, err := WithKubeconfig(o.Configuration, c.Kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (c *ControlPlane) prepareServer(folder string) ([]string, *rest.Config, err
 		"--etcd-servers=" + c.Etcd,
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
 		"--cert-dir=" + certificates,
-		"--token-auth-file=" + tokenFile, "--authorization-mode=AlwaysAllow",
+		"--token-auth-file=" + tokenFile, "--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + keyFile, "--service-account-signing-key-file=" + keyFile,
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", // there are no controllers
@@ -262,17 +263,15 @@ func writeKubeconfig(file string, config *rest.Config) error {
 	return clientcmd.WriteToFile(*k, file)
 }
 
-// withKubeconfig sets the kubeconfig in a configuration of the scheduler.
-func withKubeconfig(configuration []byte, file string) ([]byte, error) {
+// WithKubeconfig sets the kubeconfig in a configuration of the scheduler.
+func WithKubeconfig(configuration []byte, file string) ([]byte, error) {
 	var document map[string]any
 	if err := yaml.Unmarshal(configuration, &document); err != nil {
 		return nil, err
 	}
-	connection, ok := document["clientConnection"].(map[string]any)
-	if !ok {
-		return nil, errors.New("the configuration has no clientConnection")
+	if err := unstructured.SetNestedField(document, file, "clientConnection", "kubeconfig"); err != nil {
+		return nil, err
 	}
-	connection["kubeconfig"] = file
 	return yaml.Marshal(document)
 }
 
