@@ -51,7 +51,7 @@ bench-kubescheduler: ## the tables of docs/performance.md about kube-scheduler
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'Bound' -benchtime 40x -count 5 -timeout 1h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'VisitPercent' -benchtime 30x -count 3 -timeout 2h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'Placement' -benchtime 3x -timeout 1h .
-	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'TopK' -benchtime 100x -timeout 1h .
+	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'TopK' -benchtime 300x -timeout 1h .
 
 bench-peers: ## measures other projects' code, and writes docs/peers.md
 	for module in benchmarks/peers/*/; do { GOTOOLCHAIN=auto GOWORK=off go -C $$module test -run '^$$' -bench . -benchtime 20x -timeout 2h -p 1 ./... || echo FAIL; } | go run ./benchmarks/internal/peer/page "$$(basename $$module)" docs/peers.md || exit; done

@@ -114,7 +114,7 @@ var (
 	goPackage  = regexp.MustCompile(`\s\.(/[\w/]*)?(\.\.\.)?(?:\s|$)`)
 	goRun      = regexp.MustCompile(`\srun (\.\S*)( .*)?$`)
 	flagsIn    = regexp.MustCompile(`\s-(\w+)`)
-	readers    = regexp.MustCompile(`^go .*run .*( -snapshot| -nodes \S+\.csv|/playground|/admission |--kubeconfig)`)
+	readers    = regexp.MustCompile(`^go .*run .*( -snapshot| -nodes \S+\.csv|/playground|/admission |--config)`)
 	pattern    = regexp.MustCompile(`\s-(?:run|bench|fuzz) (\S+)`)
 	testFunc   = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`)
 )

@@ -53,10 +53,11 @@ type Args struct {
 
 	// TopK has only the k nodes with the best scores visited, when more can hold
 	// the pod. The other plugins choose among these k, so that what they prefer is lost
-	// where few nodes have it. The README of the scheduler says how often; it recommends
-	// 100. Up to 100, all k are scored whatever percentageOfNodesToScore is. Of more, the
-	// framework scores that part of k, at least 100, in no order: by default 100 of 200,
-	// and 230 of 500. 0, the default, is off.
+	// where the best nodes lack it. The README of the scheduler says how often; it
+	// recommends 100 for pods that prefer nothing but to be spread. Up to 100, all k are
+	// scored whatever percentageOfNodesToScore is. Of more, the framework scores that part
+	// of k, at least 100, in no order: by default 100 of 200, and 230 of 500. 0, the
+	// default, is off.
 	//
 	// It needs the plugin at postFilter, before DefaultPreemption and all others that may
 	// evict pods: see [Plugin.CheckProfile].
