@@ -236,17 +236,20 @@ func TestScoredAsStock(t *testing.T) {
 	for _, c := range []struct {
 		nodes, fit int
 		setting    string // of the profile
+		named      bool
 	}{
-		{2000, 50, ""},
-		{2000, 100, ""},
-		{2000, 150, ""},
-		{2000, 500, ""},
-		{5000, 500, ""},
-		{5000, 900, ""},
-		{5000, 1250, ""},
-		{2000, 300, "percentageOfNodesToScore: 100"},
-		{2000, 300, "percentageOfNodesToScore: 10"},
-		{2000, 300, "percentageOfNodesToScore: 1"},
+		{2000, 50, "", true},
+		{2000, 100, "", true},
+		{2000, 150, "", true},
+		{2000, 300, "", true},
+		{2000, 500, "", false}, // it would take 1,250 nodes
+		{5000, 500, "", true},
+		{5000, 900, "", true},
+		{5000, 1250, "", true},
+		{2000, 300, "percentageOfNodesToScore: 100", true},
+		{2000, 300, "percentageOfNodesToScore: 20", false}, // 1,500
+		{2000, 300, "percentageOfNodesToScore: 10", false}, // all
+		{2000, 300, "percentageOfNodesToScore: 1", true},
 	} {
 		t.Run(fmt.Sprintf("nodes=%d/fit=%d/%s", c.nodes, c.fit, c.setting), func(t *testing.T) {
 			var scored [2]int
@@ -264,8 +267,8 @@ func TestScoredAsStock(t *testing.T) {
 				result := testkit.Must(sim.SchedulePod(ctx, sim.update(ctx, t), framework.NewCycleState(), arriving(t, 0, []string{"cpu=2"})))
 				scored[i] = result.FeasibleNodes
 			}
-			if got := changed(before, counters(t)); got[`cycles_total{mode="fits"}`] != 1 {
-				t.Errorf("no nodes are named: %v", got)
+			if got := changed(before, counters(t)); got[`cycles_total{mode="fits"}`] == 1 != c.named {
+				t.Errorf("nodes are named: %v", got)
 			}
 			if scored[0] != scored[1] {
 				t.Errorf("kube-scheduler scores %d nodes, with the plugin %d", scored[0], scored[1])
@@ -286,7 +289,7 @@ func setting(i int, line string) string {
 	return "\n  " + line
 }
 
-// TestWarnings: what in a profile is hardly meant is logged when the scheduler starts.
+// TestWarnings: likely mistakes in a profile are logged when the scheduler starts.
 func TestWarnings(t *testing.T) {
 	const fitAndBalanced = "enabled: [{name: ResvecFit, weight: 1}, {name: ResvecBalancedAllocation, weight: 1}]"
 	const disabled = "disabled: [{name: NodeResourcesFit}, {name: NodeResourcesBalancedAllocation}]"

@@ -47,8 +47,9 @@ type Args struct {
 	//
 	// The framework scores only a part of the nodes that are named, too. So nodes that can't
 	// hold the pod are named with the others, as many as it takes to have no fewer nodes
-	// scored than if none were named. This holds for the default percentageOfNodesToScore,
-	// for 100, and for any other in the profile; a plugin can't see the one of all profiles.
+	// scored than if none were named, and where that is more than half of all nodes none
+	// are. This holds for the default percentageOfNodesToScore, for 100, and for any other
+	// in the profile; a plugin can't see the one of all profiles.
 	VisitPercent *int32 `json:"visitPercent,omitempty"`
 
 	// TopK has only the k nodes with the best scores visited, when more can hold

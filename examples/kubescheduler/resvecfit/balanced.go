@@ -135,8 +135,7 @@ func (b *Balanced) Score(_ context.Context, cycle fwk.CycleState, pod *corev1.Po
 }
 
 // EventsToRegister returns none, since the plugin refuses no pod. kube-scheduler calls it
-// when the plugins of all profiles have been made: it logs what in the profile is hardly
-// meant.
+// when the plugins of all profiles have been made: it logs likely mistakes in the profile.
 func (b *Balanced) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
 	if l := listsOf(b.handle); l != nil {
 		warn(ctx, BalancedName, b.warnings(l))
@@ -144,8 +143,8 @@ func (b *Balanced) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWith
 	return nil, nil
 }
 
-// Permit permits. kube-scheduler asks for events only plugins that may refuse a pod: of those,
-// this method is called least often.
+// Permit permits every pod. kube-scheduler calls EventsToRegister only of plugins that could
+// refuse a pod; of the methods that do so, it calls this one least often.
 func (b *Balanced) Permit(context.Context, fwk.CycleState, *corev1.Pod, string) (*fwk.Status, time.Duration) {
 	return nil, 0
 }

@@ -92,7 +92,7 @@
 //	resvecfit_named_nodes_total       nodes named, in the cycles of other modes than all
 //	resvecfit_retries_total           pods tried again, as none of the named was accepted
 //
-// When the scheduler starts, it logs as a warning what its profile hardly means, such as
+// When the scheduler starts, it logs likely mistakes in its profile as warnings, such as
 // NodeResourcesFit left enabled beside the plugin.
 //
 // # Gangs

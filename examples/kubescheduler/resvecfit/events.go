@@ -15,8 +15,8 @@ import (
 // EventsToRegister returns the events that may make room for a pod: pods that go
 // or shrink, nodes that come or grow, DeviceClasses that provide a resource. With a
 // predicate for idle devices pods that are placed do so, too. kube-scheduler calls it once,
-// when the plugins of all profiles have been made, so that it also logs what in the profile
-// is hardly meant.
+// when the plugins of all profiles have been made, so that it also logs likely mistakes in
+// the profile.
 func (p *Plugin) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
 	if l := listsOf(p.handle); l != nil {
 		warn(ctx, Name, p.warnings(l))

@@ -81,7 +81,7 @@ type fakeHandle struct {
 	activated  int      // pods
 }
 
-// ListPlugins returns a type as like kube-scheduler's as a plugin may expect.
+// ListPlugins returns lists with the fields of kube-scheduler's.
 func (h *fakeHandle) ListPlugins() any {
 	var l lists
 	for _, name := range h.postFilter {

@@ -282,6 +282,7 @@ func TestPadded(t *testing.T) {
 		{1000, 101, 101, false, 207},
 		{1000, 200, 200, false, 426}, // 47 % of them are 200
 		{1000, 200, 240, true, 426},
+		{1000, 240, 240, false, 0}, // it would take 522
 		{1000, 0, 240, false, 240},
 		{1000, 50, 240, true, 240},
 		{5000, 1250, 1250, false, 1250}, // 500 of them, as of 5,000
@@ -304,8 +305,14 @@ func TestPadded(t *testing.T) {
 			p.attempts.add(pod.UID)
 		}
 		result := success(p.PreFilter(context.Background(), newCycle(), pod, nodes))
+		if result.AllNodes() {
+			result = &fwk.PreFilterResult{}
+		}
 		if got := len(result.NodeNames); got != c.want {
 			t.Errorf("%+v: %d", c, got)
+		}
+		if c.want == 0 {
+			continue
 		}
 		for i := range max(c.fit, c.possible) {
 			if !result.NodeNames.Has(fmt.Sprint(i)) {

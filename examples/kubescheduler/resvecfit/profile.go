@@ -13,11 +13,11 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// The plugins of Kubernetes that a profile's lists are searched for.
+// The plugins of Kubernetes that the lists of a profile are searched for.
 const (
-	builtinFit      = "NodeResourcesFit"
-	builtinBalanced = "NodeResourcesBalancedAllocation"
-	dynamicResource = "DynamicResources"
+	builtinFit       = "NodeResourcesFit"
+	builtinBalanced  = "NodeResourcesBalancedAllocation"
+	dynamicResources = "DynamicResources"
 )
 
 // lists are the plugins of a profile by extension point, in the order in which they run.
@@ -34,14 +34,7 @@ type enabled struct {
 }
 
 // find returns the place of a plugin among those of the point, -1 for none.
-func (p point) find(name string) int {
-	for i := range p.Enabled {
-		if p.Enabled[i].Name == name {
-			return i
-		}
-	}
-	return -1
-}
+func (p point) find(name string) int { return slices.Index(p.names(), name) }
 
 func (p point) has(name string) bool { return p.find(name) >= 0 }
 
@@ -85,7 +78,7 @@ func listsOf(handle fwk.Handle) *lists {
 // itself back.
 func (l *lists) completesFirst() bool {
 	i := l.PostFilter.find(Name)
-	return i >= 0 && !slices.ContainsFunc(l.PostFilter.names()[:i], func(name string) bool { return name != dynamicResource })
+	return i >= 0 && !slices.ContainsFunc(l.PostFilter.names()[:i], func(name string) bool { return name != dynamicResources })
 }
 
 // CheckProfile returns an error when the profile enables other plugins such that arguments
@@ -129,14 +122,14 @@ func (p *Plugin) mayNarrow(ctx context.Context) bool {
 	return *p.narrows
 }
 
-// warn logs what in a profile is hardly meant, once, when the scheduler starts.
+// warn logs likely mistakes in a profile, when the scheduler starts.
 func warn(ctx context.Context, plugin string, warnings []string) {
 	for _, warning := range warnings {
 		klog.FromContext(ctx).Info("Warning: "+warning, "plugin", plugin)
 	}
 }
 
-// twice returns at which of the points two plugins that do the same are both enabled.
+// twice returns where two plugins are both enabled that do the same.
 func twice(points map[string]point, ours, builtin string) (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(points)) {
 		if at := points[name]; at.has(ours) && at.has(builtin) {
@@ -146,7 +139,7 @@ func twice(points map[string]point, ours, builtin string) (warnings []string) {
 	return warnings
 }
 
-// warnings returns what is hardly meant about the plugin in its profile.
+// warnings returns the likely mistakes of a profile about the plugin.
 func (p *Plugin) warnings(l *lists) []string {
 	warnings := twice(map[string]point{"preFilter": l.PreFilter, "filter": l.Filter, "preScore": l.PreScore, "score": l.Score}, Name, builtinFit)
 	if l.Filter.has(Name) && !l.PreFilter.has(Name) {
@@ -158,7 +151,7 @@ func (p *Plugin) warnings(l *lists) []string {
 	return warnings
 }
 
-// warnings returns what is hardly meant about the plugin in its profile.
+// warnings returns the likely mistakes of a profile about the plugin.
 func (b *Balanced) warnings(l *lists) []string {
 	warnings := twice(map[string]point{"preScore": l.PreScore, "score": l.Score}, BalancedName, builtinBalanced)
 	switch fit, own := l.Score.weight(Name), l.Score.weight(BalancedName); {

@@ -57,15 +57,16 @@ func (p *Plugin) rowsToVisit(ctx context.Context, cycle fwk.CycleState, pod *cor
 			p.attempts.add(pod.UID)
 			s.narrowed = true
 			return rows, modeTopK, nil
-		case fits <= most:
-			p.attempts.add(pod.UID)
-			return p.padded(&s.fits, fits), modeFits, nil
 		default:
+			if rows = p.padded(&s.fits, fits, most); rows != nil {
+				p.attempts.add(pod.UID)
+				return rows, modeFits, nil
+			}
 			reason = plenty
 		}
 	}
-	if possible := p.possible(s); possible.Any() && possible.Count() <= most {
-		return p.padded(possible, fits), modePossible, nil
+	if rows = p.padded(p.possible(s), fits, most); rows != nil {
+		return rows, modePossible, nil
 	}
 	return nil, fallBack(reason), nil
 }
@@ -112,12 +113,18 @@ func (p *Plugin) bestRows(pod *corev1.Pod, s *state, k int) (*vector.Mask, error
 
 // padded returns rows, of which so many fit, with as many others as it takes for the framework,
 // which looks for a part of the nodes that are named, to find no fewer than of all nodes.
-// Filter rejects the others, so that they are not scored.
-func (p *Plugin) padded(rows *vector.Mask, fits int) *vector.Mask {
+// Filter rejects the others, so that they are not scored. It returns nil where no rows are
+// given, or more than most, or it would take more than half of all nodes.
+func (p *Plugin) padded(rows *vector.Mask, fits, most int) *vector.Mask {
 	all, n, percent := len(p.cluster.nodes), rows.Count(), p.percentToScore()
+	if n == 0 || n > most {
+		return nil
+	}
 	missing := 0
-	for want := min(fits, nodesToScore(all, percent)); n+missing < all && nodesToScore(n+missing, percent) < want; {
-		missing++
+	for want := min(fits, nodesToScore(all, percent)); nodesToScore(n+missing, percent) < want; missing++ {
+		if n+missing >= all/2 {
+			return nil
+		}
 	}
 	var more vector.Mask
 	more.CopyFrom(rows)
