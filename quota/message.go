@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/resvec/resvec/internal/document"
 	"github.com/resvec/resvec/quota/internal/book"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -299,14 +299,7 @@ func binaryText(amount int64) string {
 }
 
 // oneLine replaces what would end a line or steer a terminal.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, text)
-}
+func oneLine(text string) string { return document.OneLine(text) }
 
 // words writes a need for a message.
 func (n Min) words() string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/resvec/resvec/internal/fieldpath"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -212,6 +213,17 @@ func Cut(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// OneLine returns text with spaces in the place of characters that end a line or control a
+// terminal.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // EnumName returns the name of a value of an enumeration, as documents and texts write it;

@@ -3,6 +3,7 @@ package fairshare
 import (
 	_ "embed"
 	"encoding/json"
+	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -283,19 +284,19 @@ func testTakingCase(t *testing.T, c worked, tree *Tree) {
 	}
 	ok, taken, kept := false, []int(nil), []int(nil)
 	if first {
-		taken, kept, _, ok = makeRoom(claim, vector.ResourceVector(c.Q), vector.ResourceVector(c.Free), list)
+		taken, kept, _, ok = makeRoom(claim, claim.Victims(list), vector.ResourceVector(c.Q), vector.ResourceVector(c.Free), list)
 	}
 	if ok != c.OK || !slices.Equal(named(taken), c.Taken) || !slices.Equal(named(kept), c.Kept) {
 		t.Errorf("got %v, %v, %v; want %v, %v, %v", named(taken), named(kept), ok, c.Taken, c.Kept, c.OK)
 	}
 }
 
-// makeRoom lets a claim that has begun take victims, the worst queue's first, until what is asked
-// for fits into what is free, and gives back those that it fits without. Without room it drops
-// the claim, and keeps none. room is what is free then.
-func makeRoom(claim *Claim, asks, free vector.ResourceVector, list []Victim) (taken, kept []int, room vector.ResourceVector, ok bool) {
+// makeRoom lets a claim that has begun take victims of a list, the worst queue's first, until what
+// is asked for fits into what is free, and gives back those that it fits without. Without room it
+// drops the claim, and keeps none. room is what is free then.
+func makeRoom(claim *Claim, victims iter.Seq2[int, vector.ResourceVector], asks, free vector.ResourceVector, list []Victim) (taken, kept []int, room vector.ResourceVector, ok bool) {
 	room = slices.Clone(free)
-	for _, v := range claim.Victims(list) {
+	for _, v := range victims {
 		room.Add(v)
 		if ok = asks.FitsIn(room); ok {
 			break

@@ -73,8 +73,9 @@ func (t *Tree) divideRow(row int32, columns uint64) {
 		if columns>>(j%64)&1 == 0 {
 			continue
 		}
-		if row == 0 {
+		if row == 0 && t.used(0, share)[j] != t.total[j] {
 			t.put(0, share, j, t.total[j])
+			t.touch(0)
 		}
 		t.put(row, oversold, j, t.divide(row, children, j))
 		for i, child := range children {

@@ -26,8 +26,9 @@
 // # Rules
 //
 // The order and the claims follow KAI, Volcano, Kueue, or Leximin, which is this package's
-// own: whoever takes must end no more saturated than whoever gives. So reclaim ends. Shares
-// are KAI's, or with [Options.ByWeight] those of Volcano's proportion plugin.
+// own. It compares what part of its share each queue has of each column, sorted: those who have
+// least must end with more. So reclaim ends. Shares are KAI's, or with [Options.ByWeight] those
+// of Volcano's proportion plugin.
 //
 // # Numbers
 //

@@ -178,8 +178,9 @@ spec:
 }
 
 // What queues can lose at most goes to a gang.Proof: then a gang that nobody may make room for
-// is refused before a victim is asked for. Here team-a wants 3 more. team-c has 2 too many, but
-// nothing of it is preemptible, and team-b has only 1 too many.
+// is refused before a victim is asked for. Here team-a has half of its share, and wants 2 more.
+// team-c has 2 too many, but nothing of it is preemptible. If team-b lost 2 of its 3 it would have
+// less than half of its own.
 func ExampleClaim_Limits() {
 	gpus := func(n float64) vector.ResourceVector { return vector.ResourceVector{n} }
 	tree, _ := fairshare.NewTree(vector.Schema{}, 1, fairshare.Options{})
@@ -187,20 +188,20 @@ func ExampleClaim_Limits() {
 	a, _, _ := tree.Set("team-a", fairshare.Queue{Deserved: gpus(4)})
 	b, _, _ := tree.Set("team-b", fairshare.Queue{Deserved: gpus(3)})
 	c, _, _ := tree.Set("team-c", fairshare.Queue{Deserved: gpus(1)})
-	tree.SetUsage(a, fairshare.Usage{Allocated: gpus(1), Wanted: gpus(4)})
-	tree.SetUsage(b, fairshare.Usage{Allocated: gpus(4)})
+	tree.SetUsage(a, fairshare.Usage{Allocated: gpus(2), Wanted: gpus(4)})
+	tree.SetUsage(b, fairshare.Usage{Allocated: gpus(3)})
 	tree.SetUsage(c, fairshare.Usage{Allocated: gpus(3), Unpreemptible: gpus(3)})
 	tree.Divide()
 
-	running := make([]fairshare.Victim, 4) // all on one node, that is full
+	running := make([]fairshare.Victim, 3) // all on one node, that is full
 	for i := range running {
 		running[i] = fairshare.Victim{Queue: b, Amounts: gpus(1)}
 	}
 	free, requests := vector.NewMatrix(vector.Schema{}, 1, 1), vector.NewMatrix(vector.Schema{}, 1, 1)
-	requests.SetRow(0, gpus(3))
+	requests.SetRow(0, gpus(2))
 
 	claim := fairshare.NewClaim(tree)
-	if why, ok, err := claim.Begin(a, fairshare.Job{Request: gpus(3)}); !ok || err != nil {
+	if why, ok, err := claim.Begin(a, fairshare.Job{Request: gpus(2)}); !ok || err != nil {
 		fmt.Println(why, err)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/resvec/resvec/internal/decimal"
+	"github.com/resvec/resvec/internal/document"
 )
 
 // Reason says by which rule a taking is refused. A refusal is made as numbers where the rule is
@@ -27,9 +28,10 @@ const (
 	GaveAlready        Reason = "GaveAlready"        // Other has given its victim of the second round
 	BorrowsMore        Reason = "BorrowsMore"        // Queue would borrow more than Other after the victim
 	BorrowsAsMuch      Reason = "BorrowsAsMuch"      // Queue would borrow no less than Other
-	NotMore            Reason = "NotMore"            // Queue would be saturated no more than before
-	Saturated          Reason = "Saturated"          // Queue would be saturated more than Other after the victim
-	Falls              Reason = "Falls"              // the taker, or a queue above it, would be saturated less than before
+	NotMore            Reason = "NotMore"            // Queue would have no more of its share than before
+	BelowTaker         Reason = "BelowTaker"         // Other would have less of its share than Queue has
+	AsLowAsTaker       Reason = "AsLowAsTaker"       // Other would have as little of its share as Queue has, and the rest doesn't make up for that
+	ShortBelowShare    Reason = "ShortBelowShare"    // Other would have less than its share of a column that is short, and Queue would get more only of one that isn't
 	StillMore          Reason = "StillMore"          // Queue would have too much of its share, by what Other has left
 )
 
@@ -49,9 +51,10 @@ var reasons = map[Reason]string{
 	GaveAlready:        "queue {other} has given its victim of the second round",
 	BorrowsMore:        "queue {queue} would borrow {left}, more than queue {other} after the victim: {right}",
 	BorrowsAsMuch:      "queue {queue} would borrow {left}, not less than queue {other}: {right}",
-	NotMore:            "queue {queue} would be saturated by {left}, not more than before: {right}",
-	Saturated:          "queue {queue} would be saturated by {left}, more than queue {other} after the victim: {right}",
-	Falls:              "queue {queue} would be saturated by {left}, less than before: {right}",
+	NotMore:            "queue {queue} would have no more of its share than before",
+	BelowTaker:         "queue {other} would have {right} of {otherResource}, less than the {left} that queue {queue} has",
+	AsLowAsTaker:       "queue {other} would have {right} of {otherResource}, as little as the {left} that queue {queue} has",
+	ShortBelowShare:    "queue {other} would have {right} of {otherResource}, which is short, and queue {queue} more only of what isn't: it has {left}",
 	StillMore:          "queue {queue} would have {left} of its share of {resource}, too much as queue {other} has {right} left",
 }
 
@@ -61,19 +64,30 @@ type Refusal struct {
 	Queue, Other  string  // the queues that the rule compares: the taker's and the giver's
 	Resource      string  // "" where the rule is about all
 	Amount, Limit float64 // of the resource: what a queue would have, and what bounds it
-	Left, Right   Ratio   // measures of Queue and of Other, or of Queue before
+
+	// Left and Right are measures of Queue and of Other. By Leximin they are the part of its share
+	// that Queue has of Resource, and the part that Other would have of OtherResource.
+	Left, Right   Ratio
+	OtherResource string
 }
 
-// String returns one line of text, without a newline, such as "queue b would be saturated by 4/5,
-// more than queue a after the victim: 1/2".
+// String returns one line of text, without a newline, such as "queue a would have 8/12 of gpu, less
+// than the 3/4 that queue b has". Names of queues and resources are cut to 320 bytes.
 func (r Refusal) String() string {
 	if r.Reason == Allowed {
 		return "allowed"
 	}
-	return strings.NewReplacer("{queue}", r.Queue, "{other}", r.Other, "{resource}", r.Resource,
-		"{amount}", text(r.Amount), "{limit}", text(r.Limit), "{left}", r.Left.String(), "{right}", r.Right.String()).
+	left := r.Left.String()
+	if r.OtherResource != "" && r.OtherResource != r.Resource {
+		left += " of " + brief(r.Resource)
+	}
+	return strings.NewReplacer("{queue}", brief(r.Queue), "{other}", brief(r.Other), "{resource}", brief(r.Resource),
+		"{otherResource}", brief(r.OtherResource), "{amount}", text(r.Amount), "{limit}", text(r.Limit), "{left}", left, "{right}", r.Right.String()).
 		Replace(reasons[r.Reason])
 }
+
+// brief returns a name as it may stand in a line of text.
+func brief(name string) string { return document.OneLine(document.Cut(name)) }
 
 func text(x float64) string {
 	if x >= unlimited {
@@ -224,12 +238,12 @@ func open(x int64) float64 {
 func (e Explanation) String() string {
 	queue, parent := "total", "the total"
 	if e.Queue != "" {
-		queue = "queue " + e.Queue
+		queue = "queue " + brief(e.Queue)
 	}
 	if e.Parent != "" {
-		parent = "queue " + e.Parent
+		parent = "queue " + brief(e.Parent)
 	}
-	return queue + ": " + text(e.Share) + " of " + e.Resource + ": " +
+	return queue + ": " + text(e.Share) + " of " + brief(e.Resource) + ": " +
 		strings.NewReplacer("{deserved}", text(e.Deserved), "{wanted}", text(e.Wanted), "{level}", e.Level.String(),
 			"{weight}", decimal.Format(e.Weight), "{parent}", parent, "{oversold}", text(e.Oversold)).
 			Replace(causes[e.Cause])

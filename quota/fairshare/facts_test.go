@@ -507,29 +507,29 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	begin()
-	list := []Victim{{Queue: a, Amounts: v(4)}, {Queue: a, Amounts: v(5)}, {Queue: a, Amounts: v(2)}}
+	list := []Victim{{Queue: a, Amounts: v(4)}, {Queue: a, Amounts: v(5)}, {Queue: a, Amounts: v(1)}}
 	n := 0
 	for range claim.Victims(list) {
 		n++
 	}
 	why, refused := claim.Refused()
-	if taken := claim.Taken(nil); n != 1 || refused != 2 || !slices.Equal(taken, []int{0}) ||
-		why.String() != "queue b would be saturated by 4/5, more than queue a after the victim: 0" {
+	if taken := claim.Taken(nil); n != 2 || refused != 1 || !slices.Equal(taken, []int{0, 2}) ||
+		why.String() != "queue a would have 0/5 of gpu, as little as the 0/5 that queue b has" {
 		t.Errorf("%d victims, %v; %d are refused: %v", n, taken, refused, why)
 	}
 	if _, ok := claim.Keep(nil); !ok {
 		t.Fatal("not kept")
 	}
 	begin()
-	for i, want := range []Reason{SameQueue, Saturated, Saturated} {
-		claim.Take([]Victim{{Queue: b}, {Queue: a, Amounts: v(5)}, {Queue: b}}[i])
+	for i, want := range []Reason{SameQueue, AsLowAsTaker, AsLowAsTaker} {
+		claim.Take([]Victim{{Queue: b}, {Queue: a, Amounts: v(4)}, {Queue: b}}[i])
 		if why, n := claim.Refused(); why.Reason != want || n != i+1 {
 			t.Errorf("%d are refused: %v", n, why)
 		}
 	}
 	claim.Drop()
-	// 5 are left, of which no more than 5 are not preemptible.
-	testkit.Check(tree.Forget(a, Job{Request: v(5), Unpreemptible: true}))
+	// 4 are left, of which no more than 4 are not preemptible.
+	testkit.Check(tree.Forget(a, Job{Request: v(4), Unpreemptible: true}))
 
 	testkit.Check(tree.SetUsage(a, Usage{Allocated: v(10), Wanted: v(10)}))
 	for name, call := range map[string]func(){

@@ -104,14 +104,14 @@ func TestProtectedQueue(t *testing.T) {
 			name     string
 			has      float64
 			deserved float64
-		}{{"taker", 0, 4}, {"first", 8, 4}, {"protected", 4, 4}} {
+		}{{"taker", 3, 4}, {"first", 8, 4}, {"protected", 4, 4}} {
 			row := first(tree.Set(q.name, Queue{Parent: "all", Deserved: v{q.deserved}, Guarantee: v{q.deserved}}))
 			testkit.Check(tree.SetUsage(row, Usage{Allocated: v{q.has}, Wanted: v{12}}))
 			rows[q.name] = row
 		}
 		tree.Divide()
 		claim := NewClaim(tree)
-		if why, ok, err := claim.Begin(rows["taker"], Job{Request: v{4}}); !ok || err != nil {
+		if why, ok, err := claim.Begin(rows["taker"], Job{Request: v{1}}); !ok || err != nil {
 			t.Fatal(rules, why, err)
 		}
 		list := []Victim{{rows["protected"], 0, v{1}}, {rows["first"], 1, v{4}}, {rows["protected"], 2, v{2}}}
@@ -121,7 +121,7 @@ func TestProtectedQueue(t *testing.T) {
 			t.Errorf("rules %d: taken in order: %v", rules, taken)
 		}
 		claim.Drop()
-		first(claim.Begin(rows["taker"], Job{Request: v{4}}))
+		first(claim.Begin(rows["taker"], Job{Request: v{1}}))
 		if taken := claim.TakeAll(nil, list, true); !slices.Equal(taken, []int{1}) {
 			t.Errorf("rules %d: taken in passing: %v", rules, taken)
 		}

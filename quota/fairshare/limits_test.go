@@ -25,7 +25,7 @@ func permitted(t *testing.T, claim *Claim, leaf int, job Job, list []Victim, kee
 		for _, i := range path {
 			if i < 0 {
 				claim.Second()
-			} else if why, ok := claim.take(list[i], int32(i)); !ok {
+			} else if why, ok := claim.take(list[i], int(i)); !ok {
 				t.Fatal(why)
 			}
 		}
@@ -188,7 +188,7 @@ func TestLimitsOfEachRule(t *testing.T) {
 		{"Volcano: as KAI", Volcano, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{2 + 3, inf}},
 		{"Volcano: best effort may always go", Volcano, v{4, 0}, v{8, 8}, v{2, 7}, v{0, 3}, v{0, inf}},
 		{"Kueue: 3 borrowed, the last may cross", Kueue, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{2 + 3, inf}},
-		{"Leximin: no more saturated than a, with 2 of 4", Leximin, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{5, inf}},
+		{"Leximin: a has nothing, so b may lose all", Leximin, v{4, 4}, v{8, 8}, v{7, 1}, v{3, 0}, v{inf, inf}},
 	} {
 		tree := testkit.Must(NewTree(vector.Schema{}, 2, Options{Rules: test.rules}))
 		testkit.Check(tree.SetTotal(test.total))
@@ -218,20 +218,54 @@ func TestLimitsOfEachRule(t *testing.T) {
 	}
 }
 
-// A victim that alone is beyond the limits of its owner may never go: with 2 of 4 the job of a may
-// not leave b less than that.
+// TestLimitsOfLeximin: b may not lose so much of a column that it has less of its share than a has of
+// what it asks for. Columns that are short come first.
+func TestLimitsOfLeximin(t *testing.T) {
+	type v = vector.ResourceVector
+	for _, test := range []struct {
+		name               string
+		a, b, share, wants v // what they have, the share of a, which is all that it wants, and what b wants of 8
+		asks, want         v
+	}{
+		{"a has 1 of 4 of the first, and the second isn't short", v{1, 2}, v{7, 4}, v{4, 2}, v{8, 4}, v{2, 0}, v{7 - 1, inf}},
+		{"both are short", v{1, 4}, v{7, 4}, v{4, 4}, v{8, 8}, v{2, 0}, v{7 - 1, 4 - 1}},
+		{"rounded up: 1 of 3 is 2 of 5", v{1, 4}, v{7, 4}, v{3, 4}, v{8, 8}, v{2, 0}, v{7 - 2, 4 - 2}},
+		{"of what is short nothing below the share, for what isn't", v{4, 0}, v{6, 4}, v{4, 4}, v{8, 4}, v{0, 1}, v{6 - 4, inf}},
+		{"a has its share", v{4, 0}, v{6, 0}, v{4, 0}, v{8, 0}, v{1, 0}, v{0, 0}},
+		{"a asks for nothing", v{1, 0}, v{7, 0}, v{4, 0}, v{8, 0}, v{0, 0}, v{0, 0}},
+	} {
+		tree := testkit.Must(NewTree(vector.Schema{}, 2, Options{}))
+		testkit.Check(tree.SetTotal(v{8, 8}))
+		a := first(tree.Set("a", Queue{Deserved: test.share, Weight: v{0}}))
+		b := first(tree.Set("b", Queue{Deserved: v{8 - test.share[0], 8 - test.share[1]}, Weight: v{0}}))
+		testkit.Check(tree.SetUsage(a, Usage{Allocated: test.a, Wanted: test.share}))
+		testkit.Check(tree.SetUsage(b, Usage{Allocated: test.b, Wanted: test.wants}))
+		tree.Divide()
+		claim := NewClaim(tree)
+		first(claim.Begin(a, Job{Request: test.asks}))
+		var limits vector.Matrix
+		claim.Limits(&limits, nil, []Victim{{Queue: b, Amounts: test.b}})
+		if got := limits.Row(nil, 1); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+		claim.Drop()
+	}
+}
+
+// A victim that alone is beyond the limits of its owner may never go: as a has 2 of 4, b may not be
+// left with less than that.
 func TestLimitsOfLargeVictims(t *testing.T) {
 	v := func(x float64) vector.ResourceVector { return vector.ResourceVector{x} }
 	tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{}))
 	testkit.Check(tree.SetTotal(v(8)))
 	a := first(tree.Set("a", Queue{Deserved: v(4)}))
 	b := first(tree.Set("b", Queue{Deserved: v(4)}))
-	testkit.Check(tree.SetUsage(a, Usage{Wanted: v(4)}))
+	testkit.Check(tree.SetUsage(a, Usage{Allocated: v(2), Wanted: v(4)}))
 	testkit.Check(tree.SetUsage(b, Usage{Allocated: v(8)}))
 	tree.Divide()
 	claim := NewClaim(tree)
 	first(claim.Begin(a, Job{Request: v(2)}))
-	list := []Victim{{Queue: b, Amounts: v(7)}, {Queue: b, Amounts: v(6)}, {Queue: b, Amounts: v(1)}}
+	list := []Victim{{Queue: b, Amounts: v(7)}, {Queue: b, Amounts: v(5)}, {Queue: b, Amounts: v(1)}}
 	var limits vector.Matrix
 	if owners := claim.Limits(&limits, nil, list); !slices.Equal(owners, []int{0, 1, 1}) || limits.At(1, 0) != 6 {
 		t.Errorf("owners %v, limit %v", owners, limits.At(1, 0))

@@ -90,7 +90,7 @@ func (c *cluster) reclaim(i int) bool {
 			list, of = append(list, Victim{Queue: v.leaf, Amounts: v.request}), append(of, k)
 		}
 	}
-	_, kept, room, ok := makeRoom(c.claim, j.request, c.free, list)
+	_, kept, room, ok := makeRoom(c.claim, c.claim.Victims(list), j.request, c.free, list)
 	if !ok {
 		return false
 	}
@@ -182,6 +182,81 @@ func TestSmallestLoops(t *testing.T) {
 				t.Error("reclaim does not end by Leximin")
 			}
 		})
+	}
+}
+
+// TestSimplerRulesLoop plays the smallest stories in which a simpler rule than Leximin comes back to
+// where it began. Leximin refuses one step of each.
+func TestSimplerRulesLoop(t *testing.T) {
+	type v = vector.ResourceVector
+	type queue struct {
+		parent, name     string
+		has, gets, wants v
+	}
+	type step struct {
+		taker  string
+		asks   v
+		victim string
+		gives  v
+	}
+	for _, test := range []struct {
+		name   string
+		total  v
+		queues []queue
+		steps  []step
+		// allows is the simpler rule, asked when the victim has gone.
+		allows func(c *modelClaim, a, b *modelQueue) bool
+	}{
+		{"only siblings count", v{9}, []queue{
+			{"", "X", nil, v{6}, nil}, {"X", "x", v{4}, v{4}, v{4}}, {"X", "y", v{2}, v{2}, v{2}},
+			{"", "Z", v{3}, v{6}, v{5}},
+		}, []step{
+			{"Z", v{2}, "y", v{2}}, // into what y had
+			{"y", v{2}, "x", v{3}}, // 1 is left free
+			{"x", v{3}, "Z", v{2}},
+		}, func(c *modelClaim, a, b *modelQueue) bool { return c.isBetter([]*modelQueue{a, b}, []int{0}) }},
+		{"only columns that the job asks for count", v{7, 5}, []queue{
+			{"", "x", v{1, 0}, v{1, 0}, v{1, 0}}, {"", "y", v{0, 0}, v{2, 1}, v{2, 1}}, {"", "z", v{6, 1}, v{3, 1}, v{6, 5}}, // both are short
+		}, []step{
+			{"y", v{1, 1}, "x", v{1, 0}},
+			{"x", v{1, 0}, "y", v{1, 1}},
+		}, func(c *modelClaim, a, b *modelQueue) bool {
+			return c.isBetter([]*modelQueue{a, b}, c.m.matters(c.q, func(int) bool { return false }))
+		}},
+	} {
+		m := newModel(len(test.total), Options{})
+		m.total = filled(test.total, m.cols, 0)
+		m.divide() // the top's share
+		for _, q := range test.queues {
+			rank := int64(0)
+			m.set(q.name, Queue{Parent: q.parent, Rank: &rank})
+			is := m.queues[q.name]
+			is.a, is.ask, is.f = filled(q.has, m.cols, 0), filled(q.wants, m.cols, 0), filled(q.gets, m.cols, 0)
+		}
+		refused := 0
+		for _, s := range test.steps {
+			taker := m.queues[s.taker]
+			c, victim := m.claim(taker, filled(s.asks, m.cols, 0), false), modelVictim{m.queues[s.victim], filled(s.gives, m.cols, 0), 0}
+			if !c.may(victim) {
+				refused++
+			}
+			a, b := c.sides(victim.leaf)
+			c.give(victim, -1)
+			if !test.allows(c, a, b) {
+				t.Errorf("%s: %s may not take from %s", test.name, s.taker, s.victim)
+			}
+			c.give(modelVictim{taker, c.q, 0}, 1)
+		}
+		for _, q := range test.queues {
+			for j, x := range m.queues[q.name].a {
+				if x.Cmp(rat(q.has.Get(j))) != 0 {
+					t.Errorf("%s: in the end %s has %v, not %v", test.name, q.name, x, q.has)
+				}
+			}
+		}
+		if refused == 0 {
+			t.Errorf("%s: Leximin allows all steps", test.name)
+		}
 	}
 }
 

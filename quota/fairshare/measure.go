@@ -11,7 +11,7 @@ import (
 // Ratio is a measure of a queue, exactly. The zero Ratio is 0.
 type Ratio struct {
 	num, den uint64 // 0/0 is 0, and any other x/0 infinite
-	weight   uint64 // of a borrowing, which is num*1000/den divided by it, in thousandths; 0: none
+	weight   uint64 // of a borrowing, which is num*1000/den divided by it, in thousandths; 0: none, as if 10^6
 
 	// unweighted says that the weight is 0, so that the ratio is infinite. It is above all
 	// ratios with a weight, and num/den decides between two.
@@ -33,8 +33,17 @@ func (r Ratio) Compare(s Ratio) int {
 	if s.num == 0 {
 		s.den = 1
 	}
-	// num/(den*weight) of both; a product takes 150 bits.
-	return compareProducts(r.num, s.den, max(s.weight, 1), s.num, r.den, max(r.weight, 1))
+	// num/(den*weight) of both; a product takes 158 bits.
+	return compareProducts(r.num, s.den, s.divisor(), s.num, r.den, r.divisor())
+}
+
+// divisor returns the weight by which num*10^6/den is divided. It makes a ratio without a weight
+// num/den.
+func (r Ratio) divisor() uint64 {
+	if r.weight == 0 {
+		return 1e6
+	}
+	return r.weight
 }
 
 func (r Ratio) isInfinite() bool { return r.unweighted || r.den == 0 && r.num > 0 }
@@ -80,7 +89,7 @@ func (r Ratio) String() string {
 	switch {
 	case r.unweighted:
 		return "1000·" + text + "/0"
-	case r.num == 0:
+	case r == Ratio{}:
 		return "0"
 	case r.weight > 0 && r.weight != 1000:
 		return "1000·" + text + "/" + strconv.FormatFloat(float64(r.weight)/1000, 'f', -1, 64)
@@ -108,7 +117,8 @@ func (r Ratio) or(s Ratio) Ratio {
 
 // Measure returns what the rules compare queues by:
 //
-//   - Leximin: the saturation, the greatest of allocated/share.
+//   - Leximin: the saturation, the greatest of allocated/share of the columns that are short, or of
+//     all where none is. A column is short where siblings want more than there is for them.
 //   - KAI: the greatest of allocated/entitled. A queue is entitled to its share, or what it
 //     deserves if that is more, within its limit; unlimited counts as the total, and x/0 as 1000·x.
 //   - Volcano: the greatest of allocated/deserved, where deserved counts at least as the
@@ -122,25 +132,15 @@ func (t *Tree) Measure(row int) Ratio {
 	return t.measure(t.checked(row))
 }
 
-func (t *Tree) measure(row int32) Ratio {
-	if t.options.Rules == Kueue {
+func (t *Tree) measure(row int32) (most Ratio) {
+	switch t.options.Rules {
+	case Leximin:
+		t.short = t.shortOf(t.short[:0], t.rows[row].parent)
+		return t.saturation(row, nil, t.short)
+	case Kueue:
 		return t.borrowing(row, row, nil, 1)
 	}
-	return t.measureWith(row, nil, 1)
-}
-
-// measureWith returns the measure of a queue with sign times more allocated, by all rules but
-// Kueue's.
-func (t *Tree) measureWith(row int32, more []int64, sign int64) Ratio {
-	return t.measureOf(row, t.used(row, allocated), more, sign)
-}
-
-// measureOf is measureWith if the queue had these amounts.
-func (t *Tree) measureOf(row int32, has, more []int64, sign int64) (most Ratio) {
-	for j, a := range has {
-		if more != nil {
-			a += sign * more[j]
-		}
+	for j, a := range t.used(row, allocated) {
 		if a > 0 { // else it adds nothing, and costs a comparison
 			most = most.or(t.part(row, j, a))
 		}
@@ -151,19 +151,48 @@ func (t *Tree) measureOf(row int32, has, more []int64, sign int64) (most Ratio) 
 	return most
 }
 
-// part returns what a column of which a queue has a adds to its measure.
+// part returns what a column of which a queue has a adds to its measure by KAI's and Volcano's rules.
 func (t *Tree) part(row int32, j int, a int64) Ratio {
-	switch t.options.Rules {
-	case KAI:
+	if t.options.Rules == KAI {
 		return t.kaiPart(a, t.entitledTo(row, j), j)
-	case Volcano:
-		d := t.deserves(row, j)
-		if d == 0 {
-			return Ratio{}
-		}
-		return over(a, d)
 	}
-	return over(a, t.used(row, share)[j])
+	d := t.deserves(row, j)
+	if d == 0 {
+		return Ratio{}
+	}
+	return over(a, d)
+}
+
+// shortOf appends for each column whether the children of a row want more of it than there is for
+// them. Of the parent of the top nothing is short.
+func (t *Tree) shortOf(dst []bool, row int32) []bool {
+	for j := range t.cols {
+		dst = append(dst, row >= 0 && t.isShort(row, j))
+	}
+	return dst
+}
+
+func (t *Tree) isShort(row int32, j int) bool { return t.used(row, wanted)[j] > t.used(row, share)[j] }
+
+// matters reports by Leximin whether a column decides for who asks for amounts, nil for all: one of
+// those that are asked for, and if any of these is short, a short one.
+func matters(asks []int64, short []bool) func(j int) bool {
+	isShort := false
+	for j, x := range short {
+		isShort = isShort || x && (asks == nil || asks[j] > 0)
+	}
+	return func(j int) bool { return (asks == nil || asks[j] > 0) && (short[j] || !isShort) }
+}
+
+// saturation returns the greatest part of its share that a queue has of the columns that matter.
+func (t *Tree) saturation(row int32, asks []int64, short []bool) (most Ratio) {
+	matters := matters(asks, short)
+	for j, a := range t.used(row, allocated) {
+		if a > 0 && matters(j) {
+			most = most.or(over(a, t.used(row, share)[j]))
+		}
+	}
+	return most
 }
 
 // entitledTo returns what a queue may keep by KAI's rules: its share, or what it deserves

@@ -490,10 +490,33 @@ func (m *model) isAbove(q *modelQueue, leaf string) bool {
 	return q.name == ""
 }
 
-func (m *model) saturation(q *modelQueue, with assumed) value {
-	v := value{r: zero}
+// isShort reports whether siblings want more of a column than there is for them.
+func (m *model) isShort(q *modelQueue, j int) bool {
+	if q.name == "" {
+		return false
+	}
+	p := m.queues[q.parent]
+	return gt(m.W(p, j), p.f[j])
+}
+
+// matters returns the columns in which there is something of v, the short ones if any is. A nil v
+// has something in all.
+func (m *model) matters(v []num, isShort func(j int) bool) (columns []int) {
 	for j := range m.cols {
-		v.r = most(v.r, div(m.has(q, j, with), q.f[j]))
+		if v == nil || positive(v[j]) {
+			columns = append(columns, j)
+		}
+	}
+	if slices.ContainsFunc(columns, isShort) {
+		columns = slices.DeleteFunc(columns, func(j int) bool { return !isShort(j) })
+	}
+	return columns
+}
+
+func (m *model) saturation(q *modelQueue, columns []int) value {
+	v := value{r: zero}
+	for _, j := range columns {
+		v.r = most(v.r, div(m.A(q, j), q.f[j]))
 	}
 	return v
 }
@@ -635,7 +658,7 @@ func (m *model) measure(q *modelQueue, with assumed) value {
 	case Kueue:
 		return m.borrowing(q, with)
 	}
-	return m.saturation(q, assumed{})
+	return m.saturation(q, m.matters(nil, func(j int) bool { return m.isShort(q, j) }))
 }
 
 // next returns the best leaf below p that has a job, and its first job.
@@ -730,7 +753,28 @@ func (m *model) before(x, xLeaf *modelQueue, xJob *modelJob, y, yLeaf *modelQueu
 			m.borrowing(x, withX).cmp(m.borrowing(y, withY)),
 			-cmp.Compare(p1, p2), cmp.Compare(a1, a2))
 	default:
-		order = cmp.Or(m.saturation(x, withX).cmp(m.saturation(y, withY)), m.saturation(x, assumed{}).cmp(m.saturation(y, assumed{})), priority)
+		least := func(q *modelQueue, with assumed) (v value) { // nil is infinite
+			for _, j := range m.matters(with.more, func(j int) bool { return m.isShort(q, j) }) {
+				if positive(q.f[j]) {
+					v.r = least(v.r, div(m.A(q, j), q.f[j]))
+				}
+			}
+			return v
+		}
+		greatest := func(q *modelQueue, with assumed) value {
+			v := value{r: zero}
+			for _, j := range m.matters(with.more, func(j int) bool { return m.isShort(q, j) }) {
+				v.r = most(v.r, div(m.has(q, j, with), q.f[j]))
+			}
+			return v
+		}
+		order = cmp.Or(
+			yes(every(func(q *modelQueue, with assumed, j int) bool {
+				return !positive(with.more[j]) || !gt(m.has(q, j, with), q.f[j])
+			})),
+			least(x, withX).cmp(least(y, withY)),
+			greatest(x, withX).cmp(greatest(y, withY)),
+			priority)
 	}
 	return order < 0
 }
@@ -741,8 +785,8 @@ type modelClaim struct {
 	p      *modelQueue
 	q      []num
 	fixed  bool
-	before map[string][]num // what each queue had
-	sat    map[string]value
+	before map[string][]num  // what each queue had
+	short  map[string][]bool // of which columns there was too little for it and its siblings
 	second bool
 	gave   map[string]bool
 	taken  []modelVictim
@@ -755,12 +799,12 @@ type modelVictim struct {
 }
 
 func (m *model) claim(p *modelQueue, q []num, fixed bool) *modelClaim {
-	c := &modelClaim{m: m, p: p, q: q, fixed: fixed, before: map[string][]num{}, sat: map[string]value{}, gave: map[string]bool{}}
+	c := &modelClaim{m: m, p: p, q: q, fixed: fixed, before: map[string][]num{}, short: map[string][]bool{}, gave: map[string]bool{}}
 	for name, x := range m.queues {
 		for j := range m.cols {
 			c.before[name] = append(c.before[name], m.A(x, j))
+			c.short[name] = append(c.short[name], m.isShort(x, j))
 		}
-		c.sat[name] = m.saturation(x, assumed{})
 	}
 	return c
 }
@@ -863,16 +907,95 @@ func (c *modelClaim) may(v modelVictim) bool {
 		}
 		return m.borrowing(a, with).cmp(m.borrowing(b, after)) <= 0
 	}
-	for _, x := range m.path(p) {
-		if c.any(func(j int) bool { return positive(c.q[j]) && gt(add(m.A(x, j), c.q[j]), x.f[j]) }) {
-			return false
-		}
-		if x == a {
-			break
+	isBetter, isWithin := c.leximinWith(v)
+	return isBetter && isWithin
+}
+
+// leximinWith is leximin for all that are taken and one more.
+func (c *modelClaim) leximinWith(v modelVictim) (isBetter, isWithin bool) {
+	c.give(v, -1)
+	defer c.give(v, 1)
+	return c.leximin(append(slices.Clone(c.taken), v))
+}
+
+// leximin reports whether the parts that queues have get better when victims give, and whether
+// those on p's path have a right to what p asks for.
+func (c *modelClaim) leximin(victims []modelVictim) (isBetter, isWithin bool) {
+	m := c.m
+	gave := map[*modelQueue]bool{}
+	for _, v := range victims {
+		_, b := c.sides(v.leaf)
+		gave[b] = true
+	}
+	if len(gave) == 0 {
+		return true, true
+	}
+	var all []*modelQueue
+	for name, q := range m.queues {
+		if name != "" {
+			all = append(all, q)
 		}
 	}
-	s := m.saturation(a, with)
-	return s.cmp(m.saturation(a, assumed{})) > 0 && s.cmp(m.saturation(b, after)) <= 0
+	columns := c.m.matters(nil, func(int) bool { return false })
+	isBetter, isWithin = c.isBetter(all, columns), true
+	path, highest := m.path(c.p), 0
+	for step, x := range path {
+		level := []*modelQueue{x}
+		for _, y := range m.children(x.parent) {
+			if gave[y] {
+				level = append(level, y)
+			}
+		}
+		if len(level) > 1 {
+			highest = step
+			isBetter = isBetter && c.isBetter(level, columns)
+		}
+	}
+	for _, x := range path[:highest+1] {
+		isWithin = isWithin && !c.any(func(j int) bool { return positive(c.q[j]) && gt(add(m.A(x, j), c.q[j]), x.f[j]) })
+	}
+	return isBetter, isWithin
+}
+
+// modelFill is the part of its share that a queue has of a column, at most 1.
+type modelFill struct {
+	short bool
+	part  num
+}
+
+// isBetter reports whether queues have more of their shares of some columns than before: those who
+// have least count, of short columns first.
+func (c *modelClaim) isBetter(list []*modelQueue, columns []int) bool {
+	one := big.NewRat(1, 1)
+	of := func(amount func(q *modelQueue, j int) num) (fills []modelFill, sums []num) {
+		sums = zeros(c.m.cols)
+		for _, q := range list {
+			for _, j := range columns {
+				fill := modelFill{c.short[q.name][j], one}
+				if positive(q.f[j]) {
+					fill.part = least(one, quo(amount(q, j), q.f[j]))
+				}
+				fills = append(fills, fill)
+				sums[j] = add(sums[j], least(amount(q, j), q.f[j]))
+			}
+		}
+		slices.SortFunc(fills, func(a, b modelFill) int {
+			if a.short != b.short {
+				if a.short {
+					return -1
+				}
+				return 1
+			}
+			return a.part.Cmp(b.part)
+		})
+		return fills, sums
+	}
+	had, before := of(func(q *modelQueue, j int) num { return c.before[q.name][j] })
+	has, after := of(func(q *modelQueue, j int) num { return c.m.has(q, j, assumed{c.p.name, c.q}) })
+	if order := slices.CompareFunc(has, had, func(a, b modelFill) int { return a.part.Cmp(b.part) }); order != 0 {
+		return order > 0
+	}
+	return c.all(func(j int) bool { return !gt(before[j], after[j]) }) && c.any(func(j int) bool { return gt(after[j], before[j]) })
 }
 
 func (c *modelClaim) take(v modelVictim) bool {
@@ -894,12 +1017,14 @@ func (c *modelClaim) give(v modelVictim, sign int64) {
 
 func (c *modelClaim) end() bool {
 	m := c.m
-	with := assumed{c.p.name, c.q}
+	switch m.options.Rules {
+	case Leximin:
+		isBetter, isWithin := c.leximin(c.taken)
+		return isBetter && isWithin
+	case Volcano, Kueue:
+		return true
+	}
 	for _, x := range m.path(c.p) {
-		s := m.saturation(x, with)
-		if m.options.Rules == Leximin && s.cmp(c.sat[x.name]) < 0 {
-			return false
-		}
 		for _, y := range m.children(x.parent) {
 			gave, any := zeros(m.cols), false
 			for _, v := range c.taken {
@@ -913,24 +1038,17 @@ func (c *modelClaim) end() bool {
 			if !any {
 				continue
 			}
-			switch m.options.Rules {
-			case Leximin:
-				if s.cmp(c.sat[x.name]) <= 0 || s.cmp(m.saturation(y, assumed{})) > 0 {
-					return false
+			for j := range m.cols {
+				if !positive(c.q[j]) && !positive(gave[j]) {
+					continue
 				}
-			case KAI:
-				for j := range m.cols {
-					if !positive(c.q[j]) && !positive(gave[j]) {
-						continue
-					}
-					left, right := div(add(m.A(x, j), c.q[j]), x.f[j]), div(m.A(y, j), y.f[j])
-					scaled := left
-					if scaled != nil {
-						scaled = mul(left, big.NewRat(int64(math.Round(cmp.Or(m.options.Multiplier, 1)*1000)), 1000))
-					}
-					if gt(left, big.NewRat(1, 1)) && positive(y.f[j]) && !gt(right, scaled) {
-						return false
-					}
+				left, right := div(add(m.A(x, j), c.q[j]), x.f[j]), div(m.A(y, j), y.f[j])
+				scaled := left
+				if scaled != nil {
+					scaled = mul(left, big.NewRat(int64(math.Round(cmp.Or(m.options.Multiplier, 1)*1000)), 1000))
+				}
+				if gt(left, big.NewRat(1, 1)) && positive(y.f[j]) && !gt(right, scaled) {
+					return false
 				}
 			}
 		}
@@ -950,7 +1068,13 @@ func (c *modelClaim) order(candidates []modelVictim, enough func(taken []modelVi
 			v := left[i]
 			left = slices.Delete(left, i, i+1)
 			if !c.take(v) {
-				refused = append(refused, v)
+				isBetter := false // and so refused by its share alone
+				if c.m.options.Rules == Leximin && v.leaf != c.p {
+					isBetter, _ = c.leximinWith(v)
+				}
+				if c.m.options.Rules == Kueue || isBetter {
+					refused = append(refused, v)
+				}
 				continue
 			}
 			taken = append(taken, v.index)
@@ -959,10 +1083,7 @@ func (c *modelClaim) order(candidates []modelVictim, enough func(taken []modelVi
 			}
 			ok = enough(c.taken)
 		}
-		if c.m.options.Rules != Kueue || ok {
-			break
-		}
-		c.second = true
+		c.second = c.m.options.Rules == Kueue
 		left = nil // each leaf's in the order in which they were refused
 		left = append(left, refused...)
 	}
@@ -997,7 +1118,13 @@ func (c *modelClaim) worst(p *modelQueue, left []modelVictim) *modelQueue {
 		if c.m.isAbove(x, c.p.name) {
 			with = assumed{c.p.name, c.q}
 		}
-		if v := c.m.measure(x, with); worst == nil || v.cmp(measure) >= 0 {
+		v := value{}
+		if c.m.options.Rules == Leximin {
+			v = c.m.saturation(x, c.m.matters(c.q, func(j int) bool { return c.short[x.name][j] }))
+		} else {
+			v = c.m.measure(x, with)
+		}
+		if worst == nil || v.cmp(measure) >= 0 {
 			worst, measure = x, v
 		}
 	}

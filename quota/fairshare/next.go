@@ -7,7 +7,8 @@ import "slices"
 // or Skip the job to get another.
 //
 // Shares are those of the last Divide. It costs, for each leaf that has changed since the
-// last time, its path to the top.
+// last time, its path to the top. By Leximin, where a column becomes short below a queue, or is no
+// longer, it costs all children of that queue.
 func (t *Tree) Next() (leaf, id int, ok bool) {
 	t.tidy()
 	b := &t.next
@@ -43,6 +44,7 @@ type bracket struct {
 	rounds    []int32 // per parent: twice as many as children; see roundsOf
 	best      []int32 // per row: the leaf to serve at or below it, or -1
 	keys      []key   // per row that has one
+	short     []bool  // by Leximin, per row: which columns are short below it
 }
 
 // key is what decides between siblings: numbers, two ratios, and numbers again, smaller first. What
@@ -53,7 +55,8 @@ type bracket struct {
 //	         whether it is entitled to nothing it wants     without
 //	Volcano  priority                                       without          deserves nothing, rank
 //	Kueue    whether it borrows                             with the job     the job's priority and age, rank
-//	Leximin                                                 with, without    priority, rank
+//	Leximin  over its share of what the job wants           least without,   priority, rank
+//	                                                        greatest with
 type key struct {
 	before        [3]int64
 	first, second Ratio
@@ -97,17 +100,44 @@ func (t *Tree) rank() {
 	b.isTouched, b.best, b.keys = resized(b.isTouched, n), resized(b.best, n), resized(b.keys, n)
 	b.rounds = resized(b.rounds, 2*n)
 	clear(b.isTouched)
-	for k := len(t.shape.order) - 1; k >= 0; k-- {
-		row := t.shape.order[k]
-		children := t.shape.childrenOf(row)
-		rounds := t.roundsOf(b.rounds, row)
-		for i, child := range children {
-			rounds[len(children)+i] = b.entrant(child)
-		}
-		for i := len(children) - 1; i > 0; i-- {
-			rounds[i] = b.winner(rounds[2*i], rounds[2*i+1])
-		}
+	b.short = b.short[:0]
+	for row := int32(0); t.options.Rules == Leximin && row < int32(n); row++ {
+		b.short = t.shortOf(b.short, row)
+	}
+	for _, row := range slices.Backward(t.shape.order) {
+		t.playAll(row)
 		t.rankRow(row)
+	}
+}
+
+// playAll plays the tournament of a row anew.
+func (t *Tree) playAll(row int32) {
+	b, children := &t.next, t.shape.childrenOf(row)
+	rounds := t.roundsOf(b.rounds, row)
+	for i, child := range children {
+		rounds[len(children)+i] = b.entrant(child)
+	}
+	for i := len(children) - 1; i > 0; i-- {
+		rounds[i] = b.winner(rounds[2*i], rounds[2*i+1])
+	}
+}
+
+// rankChildren ranks the children of a row anew where what is short below it has changed.
+func (t *Tree) rankChildren(row int32) {
+	b, changed := &t.next, false
+	if t.options.Rules != Leximin || t.rows[row].children == 0 {
+		return
+	}
+	short := b.short[int(row)*t.cols:][:t.cols]
+	for j, was := range short {
+		short[j] = t.isShort(row, j)
+		changed = changed || short[j] != was
+	}
+	if changed {
+		for _, child := range t.shape.childrenOf(row) {
+			t.rankRow(child)
+		}
+		t.playAll(row)
 	}
 }
 
@@ -116,6 +146,7 @@ func (t *Tree) rankPath(row int32) {
 	b := &t.next
 	for {
 		before := b.best[row]
+		t.rankChildren(row)
 		t.rankRow(row)
 		if row == 0 {
 			return
@@ -195,11 +226,21 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 	*k = key{}
 	switch t.options.Rules {
 	case Leximin:
-		gets := t.used(row, share)
+		// What the job doesn't want says nothing about who should have it.
+		isOver, matters := false, matters(wants, t.next.short[int(t.rows[row].parent)*t.cols:][:t.cols])
+		k.first = Ratio{num: 1}
 		for j, a := range has {
-			k.first, k.second = k.first.or(over(a+wants[j], gets[j])), k.second.or(over(a, gets[j]))
+			gets := t.used(row, share)[j]
+			isOver = isOver || wants[j] > 0 && a+wants[j] > gets
+			if !matters(j) {
+				continue
+			}
+			if part := over(a, gets); gets > 0 && part.Compare(k.first) < 0 {
+				k.first = part
+			}
+			k.second = k.second.or(over(a+wants[j], gets))
 		}
-		k.after = [3]int64{priority, rank}
+		k.before, k.after = [3]int64{number(isOver)}, [3]int64{priority, rank}
 	case KAI:
 		// Who is above its share in every column waits; who stays within what it deserves, even
 		// with the job, goes first, before any priority.

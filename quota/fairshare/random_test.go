@@ -303,7 +303,18 @@ func (p *pair) reclaim() {
 			}
 			return job.Request.FitsIn(room)
 		})
-		taken, kept, _, got := makeRoom(claim, job.Request, free, list)
+		victims := claim.Victims(list)
+		if p.r.IntN(2) == 0 { // the same, kept by leaf
+			victims = claim.VictimsOf(func(leaf int) (of []Victim) {
+				for _, v := range list {
+					if v.Queue == leaf {
+						of = append(of, v)
+					}
+				}
+				return of
+			})
+		}
+		taken, kept, _, got := makeRoom(claim, victims, job.Request, free, list)
 		if !slices.Equal(taken, wantTaken) {
 			p.fatal("taken ", taken, ", want ", wantTaken)
 		}

@@ -39,7 +39,7 @@ type Claim struct {
 	asks          []int64
 	unpreemptible bool
 	path          []int32 // the leaf and all above it, the top aside
-	before        []int64 // what those had at the beginning, a row each
+	before        []int64 // what these had at the beginning, a row each
 	mark          Mark
 	isOpen, began bool // began: the journal is the claim's own
 	edits         uint64
@@ -53,6 +53,7 @@ type Claim struct {
 
 	isSecond bool    // Kueue's rule S2-b
 	gave     []int32 // the leaves that gave by that rule
+	fills    fills   // by Leximin
 	order    order
 	losses   losses
 }
@@ -69,7 +70,7 @@ type sides struct {
 type taken struct {
 	sides
 	leaf  int32
-	index int32 // in the list of Victims, or -1
+	index int // in the list of Victims, the Node of VictimsOf, or -1
 }
 
 // NewClaim returns a claim on a tree that asks for nothing yet.
@@ -100,6 +101,9 @@ func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 	}
 	c.taken, c.amounts, c.gave = c.taken[:0], c.amounts[:0], c.gave[:0]
 	c.isSecond = false
+	if t.options.Rules == Leximin {
+		c.beginFills()
+	}
 	c.why, c.refused = Refusal{}, 0
 	if why = c.first(); why.Reason != Allowed {
 		return why, false, nil
@@ -151,7 +155,7 @@ func (c *Claim) Take(v Victim) (why Refusal, ok bool) { return c.take(v, -1) }
 // indexes to dst. It stops at the first that they refuse, or passes over it.
 func (c *Claim) TakeAll(dst []int, list []Victim, passOver bool) []int {
 	for i, v := range list {
-		if _, ok := c.take(v, int32(i)); ok {
+		if _, ok := c.take(v, i); ok {
 			dst = append(dst, i)
 		} else if !passOver {
 			break
@@ -164,7 +168,7 @@ func (c *Claim) TakeAll(dst []int, list []Victim, passOver bool) []int {
 // gives at most one. [Claim.Victims] does so itself. Other rules have no second round.
 func (c *Claim) Second() { c.isSecond = c.t.options.Rules == Kueue }
 
-func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
+func (c *Claim) take(v Victim, index int) (why Refusal, ok bool) {
 	why, of := c.ask(v)
 	if why.Reason != Allowed {
 		if c.refused++; c.refused == 1 || c.why.Reason == SameQueue {
@@ -174,6 +178,9 @@ func (c *Claim) take(v Victim, index int32) (why Refusal, ok bool) {
 	}
 	leaf := int32(v.Queue)
 	c.give(leaf, c.v, -1)
+	if c.t.options.Rules == Leximin {
+		c.noteLoss(of, leaf, c.v)
+	}
 	if c.isSecond {
 		c.gave = append(c.gave, leaf)
 	}
@@ -213,7 +220,7 @@ func (c *Claim) ask(v Victim) (why Refusal, of sides) {
 	case Kueue:
 		why = c.askKueue(of, int32(v.Queue))
 	default:
-		why = c.askLeximin(of)
+		why = c.askLeximin(of, int32(v.Queue))
 	}
 	return why, of
 }
@@ -415,43 +422,6 @@ func (t *Tree) borrowsAny(row int32) bool {
 	return false
 }
 
-// askLeximin allows taking within the taker's share, as long as the taker's side ends no more
-// saturated than the giver's. It has to become more saturated: else a column that doesn't
-// matter to anybody could go back and forth.
-func (c *Claim) askLeximin(of sides) Refusal {
-	if why := c.askShare(of); why.Reason != Allowed {
-		return why
-	}
-	return c.weigh(of, c.t.measureWith(c.path[of.step], nil, 1), c.v)
-}
-
-// weigh asks whether the taker's side gets more saturated than it was, but no more than the
-// giver's with less.
-func (c *Claim) weigh(of sides, was Ratio, less []int64) Refusal {
-	t, a, b := c.t, c.path[of.step], of.giver
-	left := t.measureWith(a, c.asks, 1)
-	if left.Compare(was) <= 0 {
-		return c.comparison(NotMore, a, b, left, was)
-	}
-	if right := t.measureWith(b, less, -1); left.Compare(right) > 0 {
-		return c.comparison(Saturated, a, b, left, right)
-	}
-	return Refusal{}
-}
-
-// askShare asks whether the claim's leaf, and all above it up to its side, stay within their
-// shares.
-func (c *Claim) askShare(of sides) Refusal {
-	for _, x := range c.path[:of.step+1] {
-		for j, q := range c.asks {
-			if has, f := c.t.used(x, allocated)[j]+q, c.t.used(x, share)[j]; q > 0 && has > f {
-				return c.refusal(AboveShare, x, of.giver, j, has, f)
-			}
-		}
-	}
-	return Refusal{}
-}
-
 // Keep ends the claim, and decides which victims go. It asks for each victim, from the last
 // to the first, whether it can be spared, with its index in the list of [Claim.Victims] or
 // [Claim.TakeAll], and gives it back if so; nil spares none. A search that bisects takes more
@@ -463,7 +433,7 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 	t, cols := c.t, c.t.cols
 	for i := len(c.taken) - 1; i >= 0 && spare != nil; i-- {
 		x := c.taken[i]
-		if !spare(int(x.index)) {
+		if !spare(x.index) {
 			continue
 		}
 		c.give(x.leaf, c.amounts[i*cols:][:cols], 1)
@@ -490,42 +460,25 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 // Taken appends the indexes of the victims that are taken, in the order of taking, to dst.
 func (c *Claim) Taken(dst []int) []int {
 	for _, x := range c.taken {
-		dst = append(dst, int(x.index))
+		dst = append(dst, x.index)
 	}
 	return dst
 }
 
-// end asks what has to hold when all victims are taken, for those that are now. By KAI's
-// rules the taker must not end more above its share than the givers, and by Leximin nobody
-// above the taker may have lost: docs/proofs.md says why that is needed.
+// end asks what has to hold when all victims are taken, for those that are now. By KAI's rules
+// the taker must not end more above its share than the givers.
 func (c *Claim) end() (why Refusal) {
-	t := c.t
-	if t.options.Rules == Leximin {
-		for step, x := range c.path {
-			if left, was := t.measureWith(x, c.asks, 1), c.measureBefore(step); left.Compare(was) < 0 {
-				return c.comparison(Falls, x, -1, left, was)
+	switch c.t.options.Rules {
+	case Leximin:
+		return c.endLeximin()
+	case KAI:
+		for i, x := range c.taken {
+			if why = c.endKAI(x.sides, c.amounts[i*c.t.cols:][:c.t.cols]); why.Reason != Allowed {
+				return why
 			}
 		}
 	}
-	for i, x := range c.taken {
-		switch t.options.Rules {
-		case KAI:
-			why = c.endKAI(x.sides, c.amounts[i*t.cols:][:t.cols])
-		case Leximin:
-			// Against what it had at the beginning, since its own victims may have lowered it meanwhile.
-			// Else a victim below it could make room for another to pass, and be given back after that.
-			why = c.weigh(x.sides, c.measureBefore(x.step), nil)
-		}
-		if why.Reason != Allowed {
-			return why
-		}
-	}
-	return why
-}
-
-// measureBefore returns the measure of a row of the path at the beginning.
-func (c *Claim) measureBefore(step int) Ratio {
-	return c.t.measureOf(c.path[step], c.had(step), nil, 1)
+	return Refusal{}
 }
 
 // endKAI asks for a row of the path and its sibling that gave, in the columns that are touched.

@@ -21,8 +21,8 @@ var ErrStructure = errors.New("fairshare: no place in the tree")
 type Rules uint8
 
 const (
-	// Leximin serves the least saturated queue first, and takes only where the saturations,
-	// sorted, get better. So reclaim ends.
+	// Leximin serves the queue first that has the least part of its share, and takes only where the
+	// parts that queues have, sorted, get better. So reclaim ends.
 	Leximin Rules = iota
 	KAI           // the proportion plugin of the KAI scheduler
 	Volcano       // the capacity plugin of Volcano
@@ -110,6 +110,7 @@ type Tree struct {
 	parsed  []int64    // scratch of Set and lend
 	given   [3][]int64 // scratch: what a caller gave
 	deltas  []delta    // scratch of moveAll
+	short   []bool     // scratch of measure
 }
 
 type queueRow struct {
@@ -369,18 +370,18 @@ func (t *Tree) parentOf(name, parent string) (int32, error) {
 	case name == "":
 		return 0, fmt.Errorf("%w: a queue without a name", ErrStructure)
 	case !known:
-		return 0, fmt.Errorf("%w: queue %s: parent %s is not in the tree", ErrStructure, name, parent)
+		return 0, fmt.Errorf("%w: queue %s: parent %s is not in the tree", ErrStructure, brief(name), brief(parent))
 	}
 	// A cycle comes first: it is the fault, also where a leaf of it has jobs.
 	if i, known := t.names[name]; known {
 		for p := row; p >= 0; p = t.rows[p].parent {
 			if p == i {
-				return 0, fmt.Errorf("%w: queue %s: parent %s is the queue itself, or below it", ErrStructure, name, parent)
+				return 0, fmt.Errorf("%w: queue %s: parent %s is the queue itself, or below it", ErrStructure, brief(name), brief(parent))
 			}
 		}
 	}
 	if row != 0 && t.isOccupied(row) {
-		return 0, fmt.Errorf("%w: queue %s: parent %s has something allocated or wanted of its own", ErrStructure, name, parent)
+		return 0, fmt.Errorf("%w: queue %s: parent %s has something allocated or wanted of its own", ErrStructure, brief(name), brief(parent))
 	}
 	return row, nil
 }
@@ -423,7 +424,7 @@ func (t *Tree) Delete(name string) (bool, error) {
 	case !known || row == 0:
 		return false, nil
 	case t.rows[row].children > 0:
-		return false, fmt.Errorf("%w: queue %s has queues below it", ErrStructure, name)
+		return false, fmt.Errorf("%w: queue %s has queues below it", ErrStructure, brief(name))
 	}
 	// First, so that the journal remembers nothing of a row that another queue may get.
 	t.journal.void()
@@ -557,14 +558,14 @@ func amountOf(x float64) (n int64, reason string) {
 
 // refuse returns the error for an amount of a queue.
 func (t *Tree) refuse(name, part string, j int, x float64, reason string) error {
-	e := &vector.AmountError{Resource: t.columns[j], Row: -1, Amount: decimal.Format(x), Reason: reason, Cause: vector.ErrNotRepresentable}
+	e := &vector.AmountError{Resource: brief(t.columns[j]), Row: -1, Amount: decimal.Format(x), Reason: reason, Cause: vector.ErrNotRepresentable}
 	if reason == reasonNegative {
 		e.Cause = vector.ErrNegative
 	}
 	if name == "" {
 		return fmt.Errorf("%s: %w", part, e)
 	}
-	return fmt.Errorf("queue %s: %s: %w", name, part, e)
+	return fmt.Errorf("queue %s: %s: %w", brief(name), part, e)
 }
 
 // whole returns amounts as whole numbers, padded with zeros, in scratch memory i. The error

@@ -197,7 +197,7 @@ func TestUpstreams(t *testing.T) {
 		row, _ := tree.Row(test.P)
 		claim := NewClaim(tree)
 		first(claim.Begin(row, Job{Request: test.Request}))
-		_, kept, _, _ := makeRoom(claim, test.Request, free, victims)
+		_, kept, _, _ := makeRoom(claim, claim.Victims(victims), test.Request, free, victims)
 		var got []string
 		for _, i := range kept {
 			got = append(got, textOf(t, test.Jobs[i][0]))

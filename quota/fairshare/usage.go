@@ -107,7 +107,7 @@ func (t *Tree) request(row int, job *Job) (leaf int32, request []int64, err erro
 func (t *Tree) leaf(row int) (int32, error) {
 	i := t.checked(row)
 	if i == 0 || t.rows[i].children > 0 {
-		return 0, fmt.Errorf("%w: queue %s is no leaf: only leaves have and want something", ErrStructure, t.rows[i].name)
+		return 0, fmt.Errorf("%w: queue %s is no leaf: only leaves have and want something", ErrStructure, brief(t.rows[i].name))
 	}
 	return i, nil
 }
@@ -189,7 +189,7 @@ func (t *Tree) addUp(changed, row int32, j int, a, n, w int64) (err error) {
 func (t *Tree) sumError(row, full int32, j int, sum int64) error {
 	whose := "all queues"
 	if full > 0 {
-		whose = "queue " + t.rows[full].name
+		whose = "queue " + brief(t.rows[full].name)
 	}
 	return t.refuse(t.rows[row].name, "wanted", j, float64(sum), "is the sum of "+whose+": want less than 2^53 of the column's unit")
 }
