@@ -2,6 +2,7 @@ package fairshare
 
 import (
 	"math"
+	"math/big"
 	"strings"
 
 	"github.com/resvec/resvec/internal/decimal"
@@ -107,7 +108,8 @@ const (
 	ByPriority  Cause = "ByPriority"  // queues of higher priority leave nothing
 	ByZero      Cause = "ByZero"      // weight 0: it gets nothing beyond what it deserves or is guaranteed
 	ByOversold  Cause = "ByOversold"  // more is promised than there is, so nobody gets more than is promised
-	ByGuarantee Cause = "ByGuarantee" // its guarantee, which its part by weight does not exceed
+	ByGuarantee Cause = "ByGuarantee" // its guarantee, which its part by weight or what it wants does not exceed
+	ByOthers    Cause = "ByOthers"    // it gets all that its siblings are not guaranteed
 	ByTotal     Cause = "ByTotal"     // the top: all there is
 )
 
@@ -121,6 +123,7 @@ var causes = map[Cause]string{
 	ByZero:      "weight 0, wants {wanted}",
 	ByOversold:  "{parent} is oversold by {oversold}",
 	ByGuarantee: "its guarantee, its part by weight is no more, wants {wanted}",
+	ByOthers:    "wants {wanted}, and others are guaranteed {others}",
 	ByTotal:     "all there is",
 }
 
@@ -131,8 +134,9 @@ type Explanation struct {
 	Share           float64
 	Deserved        float64 // what the queue deserves or, by weight, is guaranteed
 	Wanted, Limit   float64 // +Inf: unlimited
-	Level           Ratio   // ByLevel: what a weight of 1 gets
+	Level           Ratio   // ByLevel: what a weight of 1 gets, exactly
 	Weight          float64 // ByLevel: the weight in effect
+	Others          float64 // ByOthers: what its siblings are guaranteed
 	Oversold        float64 // ByOversold: what is promised beyond what there is
 	Parent          string  // ByOversold
 }
@@ -177,15 +181,20 @@ func (t *Tree) Explain(row, column int) Explanation {
 	// The strongest cause comes first: weights explain nothing to a queue that has all it
 	// wants, and a level explains nothing where promises have taken everything.
 	level := t.work.levels[place]
+	others := t.promised[int(parent)*t.cols+column] - t.used(i, guarantee)[column]
 	switch {
 	case e.Share >= min(e.Wanted, e.Limit) && e.Limit < e.Wanted:
 		e.Cause = ByLimit
-	case e.Share >= e.Wanted:
+	case e.Share == e.Wanted:
 		e.Cause = ByWanted
+	case e.Share > e.Wanted: // nobody else gives more than is wanted
+		e.Cause = ByGuarantee
 	case over > 0:
 		e.Cause, e.Oversold, e.Parent = ByOversold, float64(over), t.rows[parent].name
 	case e.Weight == 0: // it would have a part of what is left, if it had a weight
 		e.Cause = ByZero
+	case t.options.ByWeight && others > 0 && t.used(i, share)[column] == t.used(parent, share)[column]-others:
+		e.Cause, e.Others = ByOthers, float64(others)
 	case t.options.ByWeight && e.Share == e.Deserved && !level.isAbove(t.used(i, guarantee)[column]):
 		e.Cause = ByGuarantee
 	case t.options.ByWeight && level.den == 0:
@@ -211,18 +220,27 @@ func (l level) isAbove(amount int64) bool {
 	return l.den > 0 && less(amount, int64(l.den), int64(l.num), int64(l.weight))
 }
 
-// levelOf returns num*unit/den in lowest terms, rounded where that takes more than 64 bits. It
-// is for people: what a weight of 1 gets, such as 4/3. Shares are made of the level itself.
+// levelOf returns num*unit/den, in lowest terms where that takes no more than 64 bits. The unit is
+// 1000, or 10^9 with past usage: only then a level may take more, and is kept as a borrowing is,
+// divided by a weight of 1/1000. Amounts are below 2^53, so 1000 times as much has room.
 func levelOf(num, den, unit uint64) Ratio {
-	for num > math.MaxUint64/unit {
-		num, den = num>>1, max(den>>1, 1)
+	exact := big.NewRat(0, 1).SetFrac(product(num, unit), product(den, 1))
+	if exact.Num().IsUint64() {
+		return Ratio{num: exact.Num().Uint64(), den: exact.Denom().Uint64()}
 	}
-	num *= unit
-	a, b := num, den
-	for b > 0 {
-		a, b = b, a%b
+	return Ratio{num: num * 1000, den: den, weight: 1}
+}
+
+func product(x, y uint64) *big.Int {
+	return new(big.Int).Mul(new(big.Int).SetUint64(x), new(big.Int).SetUint64(y))
+}
+
+// fraction returns a ratio in lowest terms, such as 4/3.
+func (r Ratio) fraction() string {
+	if r.den == 0 {
+		return r.String()
 	}
-	return Ratio{num: num / a, den: den / a}
+	return new(big.Rat).SetFrac(product(r.num, 1e6), product(r.den, r.divisor())).String()
 }
 
 // open returns an amount with +Inf for unlimited, as vectors of users have it. Inside, the greatest
@@ -244,7 +262,7 @@ func (e Explanation) String() string {
 		parent = "queue " + brief(e.Parent)
 	}
 	return queue + ": " + text(e.Share) + " of " + brief(e.Resource) + ": " +
-		strings.NewReplacer("{deserved}", text(e.Deserved), "{wanted}", text(e.Wanted), "{level}", e.Level.String(),
+		strings.NewReplacer("{deserved}", text(e.Deserved), "{wanted}", text(e.Wanted), "{level}", e.Level.fraction(), "{others}", text(e.Others),
 			"{weight}", decimal.Format(e.Weight), "{parent}", parent, "{oversold}", text(e.Oversold)).
 			Replace(causes[e.Cause])
 }

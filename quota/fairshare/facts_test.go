@@ -98,6 +98,7 @@ func TestBadInput(t *testing.T) {
 	set := func(name string, q Queue) func(*Tree) error {
 		return func(tree *Tree) error { _, _, err := tree.Set(name, q); return err }
 	}
+	three, tenth := 3.001, 0.1 // sums of constants would be exact
 	for _, test := range []struct {
 		name string
 		try  func(tree *Tree) error
@@ -113,6 +114,8 @@ func TestBadInput(t *testing.T) {
 		{"weight", set("q", Queue{Weight: []float64{1, 0.0005}}), []string{"queue q", "weight", "gpu", "0.0005"}},
 		{"negative weight", set("q", Queue{Weight: []float64{1, -1}}), []string{"queue q", "weight", "gpu", "-1"}},
 		{"large weight", set("q", Queue{Weight: []float64{1, 1e6 + 1}}), []string{"queue q", "weight", "gpu", "1000001"}},
+		{"sum of weights", set("q", Queue{Weight: []float64{1, three + 1}}), []string{"queue q", "weight", "gpu", "4.0009999999999994", "math.Round(x*1000)/1000 is 4.001"}},
+		{"sum of many weights", set("q", Queue{Weight: []float64{1, tenth + tenth + tenth}}), []string{"weight", "0.30000000000000004", "is 0.3"}},
 		{"sum of guarantees", set("q", Queue{Guarantee: second(1 << 52)}), []string{"queue q", "guarantee", "gpu"}},
 		{"unknown parent", set("q", Queue{Parent: "z"}), []string{"queue q", "parent z"}},
 		{"itself", set("p", Queue{Parent: "p"}), []string{"queue p", "parent p"}},
@@ -185,6 +188,9 @@ func TestBadInput(t *testing.T) {
 		if _, err := NewTree(vector.Schema{}, 2, o); err == nil {
 			t.Errorf("options %+v are taken", o)
 		}
+	}
+	if _, err := NewTree(vector.Schema{}, 1, Options{Multiplier: three + 1}); err == nil || !strings.HasSuffix(err.Error(), "is 4.001") {
+		t.Error(err)
 	}
 }
 
@@ -611,6 +617,128 @@ func TestExplainByWeight(t *testing.T) {
 		tree.Divide()
 		if got := tree.Explain(a, 0); got.Cause != test.cause || got.String() != test.text {
 			t.Errorf("total %v, guarantee %v: %v, want %v", test.total, test.guarantee, got, test.text)
+		}
+	}
+}
+
+// What others are guaranteed bounds a share, whatever the weights are; and a guarantee may be more
+// than what is wanted.
+func TestExplainGuarantees(t *testing.T) {
+	type v = vector.ResourceVector
+	for _, test := range []struct {
+		total, guarantee, wants, others, theyWant float64 // of a, and of b
+		want                                      []string
+	}{
+		{3, 0, 5, 2, 3, []string{"queue a: 1 of column 0: wants 5, and others are guaranteed 2", "queue b: 2 of column 0: its guarantee, its part by weight is no more, wants 3"}},
+		{3, 0, 5, 2, 0, []string{"queue a: 1 of column 0: wants 5, and others are guaranteed 2", "queue b: 2 of column 0: its guarantee, its part by weight is no more, wants 0"}},
+		{3, 1, 5, 2, 2, []string{"queue a: 1 of column 0: wants 5, and others are guaranteed 2", "queue b: 2 of column 0: all it wants"}},
+		{2, 1, 0, 2, 9, []string{"queue a: 1 of column 0: its guarantee, its part by weight is no more, wants 0", "queue b: 2 of column 0: the total is oversold by 1"}},
+		{9, 0, 5, 2, 3, []string{"queue a: 5 of column 0: all it wants", "queue b: 3 of column 0: all it wants"}},
+	} {
+		tree := testkit.Must(NewTree(vector.Schema{}, 1, Options{ByWeight: true}))
+		testkit.Check(tree.SetTotal(v{test.total}))
+		a := first(tree.Set("a", Queue{Guarantee: v{test.guarantee}}))
+		b := first(tree.Set("b", Queue{Guarantee: v{test.others}}))
+		testkit.Check(tree.SetUsage(a, Usage{Wanted: v{test.wants}}))
+		testkit.Check(tree.SetUsage(b, Usage{Wanted: v{test.theyWant}}))
+		tree.Divide()
+		for i, row := range []int{a, b} {
+			if got := tree.Explain(row, 0).String(); got != test.want[i] {
+				t.Errorf("total %v: %s, want %s", test.total, got, test.want[i])
+			}
+		}
+	}
+}
+
+// Weights in effect can be so small that a weight of 1 gets more than fits 64 bits: the level is
+// exact all the same, and compares with others.
+func TestExplainHugeLevels(t *testing.T) {
+	const total = 1 << 40
+	var levels []Ratio
+	for _, test := range []struct {
+		past float64 // of the total, of both
+		text string
+	}{
+		{1 - 1e-9, "level 549755813888000000000/1 times weight 1e-09, wants 1099511627776"},
+		{1 - 3e-9, "level 549755813888000000000/3 times weight 3e-09, wants 1099511627776"},
+		{0.5, "level 549755813888/1 times weight 1, wants 1099511627776"},
+	} {
+		tree := flat(t, total, Options{History: 1}, queueOf{"a", 0, inf, 1, total, 0}, queueOf{"b", 0, inf, 1, total, 0})
+		for row := 1; row <= 2; row++ {
+			testkit.Check(tree.SetHistory(row, vector.ResourceVector{total * test.past}))
+		}
+		if test.past == 0.5 { // then nobody has used too much
+			for row := 1; row <= 2; row++ {
+				testkit.Check(tree.SetHistory(row, nil))
+			}
+		}
+		tree.Divide()
+		e := tree.Explain(1, 0)
+		if got := e.String(); got != "queue a: 549755813888 of gpu: "+test.text {
+			t.Errorf("%s, want %s", got, test.text)
+		}
+		if x := e.Level.Float64() * e.Weight; math.Abs(x/e.Share-1) > 1e-12 {
+			t.Errorf("level times weight is %v, want %v", x, e.Share)
+		}
+		levels = append(levels, e.Level)
+	}
+	for i := range levels[1:] {
+		if levels[i].Compare(levels[i+1]) != 1 || levels[i+1].Compare(levels[i]) != -1 {
+			t.Errorf("levels %v and %v", levels[i], levels[i+1])
+		}
+	}
+}
+
+// Names of any length and with any character stand in one line of a text or an error, cut.
+func TestNamesInOneLine(t *testing.T) {
+	type v = vector.ResourceVector
+	long, odd := strings.Repeat("n", 70_000), "a\nb\r\u2028c\x1b[31m"
+	tree := testkit.Must(NewTree(vector.NewSchema([]vector.SchemaColumn{{Name: "gpu\n" + long}}), 1, Options{}))
+	testkit.Check(tree.SetTotal(v{8}))
+	parent := first(tree.Set(long, Queue{Limit: v{9}}))
+	a := first(tree.Set(odd, Queue{Parent: long, Deserved: v{4}}))
+	b := first(tree.Set("b\n"+long, Queue{Parent: long, Deserved: v{4}}))
+	testkit.Check(tree.SetUsage(a, Usage{Allocated: v{2}, Wanted: v{4}}))
+	testkit.Check(tree.SetUsage(b, Usage{Allocated: v{4}, Wanted: v{9}}))
+	tree.Divide()
+	var texts []string
+	fails := func(err error) {
+		t.Helper()
+		if err == nil {
+			t.Error("no error")
+			return
+		}
+		texts = append(texts, err.Error())
+	}
+	set := func(name string, q Queue) {
+		t.Helper()
+		_, _, err := tree.Set(name, q)
+		fails(err)
+	}
+	for _, row := range []int{0, parent, a, b} {
+		texts = append(texts, tree.Explain(row, 0).String())
+	}
+	claim := NewClaim(tree)
+	first(claim.Begin(a, Job{Request: v{2}}))
+	why, _ := claim.May(Victim{Queue: b, Amounts: v{4}})
+	same, _ := claim.May(Victim{Queue: a})
+	claim.Drop()
+	texts = append(texts, why.String(), same.String())
+	if why.Queue != odd || why.Other != "b\n"+long {
+		t.Error("a refusal doesn't have the names themselves")
+	}
+	set(odd, Queue{Parent: "unknown\n" + long})
+	set(odd, Queue{Parent: odd})
+	set("c"+long, Queue{Parent: "b\n" + long})
+	set(odd, Queue{Parent: long, Limit: v{-1}})
+	set(odd, Queue{Parent: long, Deserved: v{4}, Weight: v{math.NaN()}})
+	fails(tree.SetUsage(parent, Usage{}))
+	fails(tree.SetUsage(a, Usage{Wanted: v{1<<53 - 1}}))
+	_, err := tree.Delete(long)
+	fails(err)
+	for _, text := range texts {
+		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '\u2028' }) || len(text) > 1500 {
+			t.Errorf("%d bytes: %.400q", len(text), text)
 		}
 	}
 }

@@ -423,6 +423,52 @@ func (m *model) byWeight(list []*modelQueue, j int, T num) (over num) {
 	return zero
 }
 
+// isSo reports whether what an explanation says of a share is true.
+func (m *model) isSo(e *Explanation, q *modelQueue, j int) bool {
+	parent := m.queues[q.parent]
+	f, wants, there := q.f[j], m.W(q, j), parent.f[j]
+	can := least(q.l[j], wants)
+	base, others, given := least(q.d[j], can), zero, zero // what it gets before anything is poured
+	if q.d[j] == nil {
+		base = least(there, can)
+	}
+	if m.options.ByWeight {
+		base = zero
+	}
+	leaves := false // whether a queue of higher priority gets more than that
+	for _, x := range m.children(q.parent) {
+		given = add(given, x.f[j])
+		if x != q {
+			others = add(others, x.g[j])
+		}
+		leaves = leaves || x.priority > q.priority && gt(x.f[j], least(x.d[j], least(x.l[j], m.W(x, j))))
+	}
+	switch e.Cause {
+	case ByWanted:
+		return f.Cmp(wants) == 0
+	case ByLimit:
+		return f.Cmp(q.l[j]) == 0 && gt(wants, f)
+	case ByZero:
+		return gt(can, f) && !positive(q.w[j])
+	case ByOversold:
+		return gt(can, f) && positive(parent.over[j]) && parent.over[j].Cmp(rat(e.Oversold)) == 0
+	case ByGuarantee:
+		return m.options.ByWeight && f.Cmp(q.g[j]) == 0 && rat(e.Deserved).Cmp(f) == 0
+	case ByOthers:
+		return m.options.ByWeight && gt(can, f) && f.Cmp(sub(there, others)) == 0 && others.Cmp(rat(e.Others)) == 0
+	case ByPriority:
+		return gt(can, f) && f.Cmp(base) == 0 && leaves
+	case ByDeserved:
+		return gt(can, f) && f.Cmp(base) == 0 && given.Cmp(there) == 0
+	case ByLevel:
+		level, _ := new(big.Rat).SetString(e.Level.fraction())
+		off := sub(sub(f, base), mul(level, rat(e.Weight)))
+		// The weight is a float64.
+		return gt(can, f) && off.Abs(off).Cmp(add(big.NewRat(1, 1), mul(f, big.NewRat(1, 1<<50)))) < 0
+	}
+	return false
+}
+
 // value is a measure: nil for infinite, with a second one that decides between infinite
 // ones of weight 0, which are above all others.
 type value struct {

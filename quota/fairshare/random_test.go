@@ -195,6 +195,14 @@ func (p *pair) compare() {
 			}
 		}
 	}
+	for _, name := range p.names {
+		for j := range p.cols {
+			row, _ := p.tree.Row(name)
+			if e := p.tree.Explain(row, j); !p.m.isSo(&e, p.m.queues[name], j) {
+				p.fatal("what bounds column ", j, ": ", e)
+			}
+		}
+	}
 	values := make([]value, len(p.names))
 	for i, name := range p.names {
 		values[i] = p.m.measure(p.m.queues[name], assumed{})

@@ -66,7 +66,8 @@ type Queue struct {
 	Lending   vector.ResourceVector // the most that others may borrow of what it deserves: only by Kueue's rules
 
 	// Weight is its part of what is divided by weight: one for every column, or one per column. Nil: 1.
-	// Weights are multiples of 0.001 from 0 to 10^6.
+	// Weights are multiples of 0.001 from 0 to 10^6. A sum of them may be none, since 0.001 isn't
+	// exact: round what you compute.
 	Weight []float64
 
 	Priority int64  // higher is served first
@@ -182,7 +183,7 @@ func NewTree(schema vector.Schema, cols int, options Options) (*Tree, error) {
 	}
 	m, ok := thousandths(cmp.Or(options.Multiplier, 1))
 	if !ok || m < 1000 {
-		return nil, fmt.Errorf("fairshare: multiplier %v: want a multiple of 0.001 from 1 to 10^6", options.Multiplier)
+		return nil, fmt.Errorf("fairshare: multiplier %v: want a multiple of 0.001 from 1 to 10^6%s", options.Multiplier, rounded(options.Multiplier))
 	}
 	t.factor = uint64(m)
 	if err := t.setGroups(options.Groups); err != nil {
@@ -499,7 +500,7 @@ func (t *Tree) parse(name string, q *Queue) error {
 		}
 		x, ok := thousandths(w)
 		if !ok {
-			return t.refuse(name, "weight", j, w, "is not a weight: want a multiple of 0.001 from 0 to 10^6")
+			return t.refuse(name, "weight", j, w, "is not a weight: want a multiple of 0.001 from 0 to 10^6"+rounded(w))
 		}
 		t.parsed[weight*t.cols+j] = x
 	}
@@ -516,6 +517,16 @@ func thousandths(x float64) (int64, bool) {
 	// text with three digits is read as. Dividing back finds exactly these.
 	n := math.RoundToEven(x * 1000)
 	return int64(n), n/1000 == x
+}
+
+// rounded returns what to do with a number that is nearly a multiple of 0.001, as a sum of weights
+// is: 3.001 + 1 is 4.0009999999999994 in binary.
+func rounded(x float64) string {
+	n := math.Round(x * 1000)
+	if _, ok := thousandths(n / 1000); !ok || math.Abs(x*1000-n) > 1e-6 {
+		return ""
+	}
+	return "; round what was computed: math.Round(x*1000)/1000 is " + decimal.Format(n/1000)
 }
 
 // left forgets what a parent had of its children when the last of them has gone.
