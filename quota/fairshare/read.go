@@ -27,6 +27,9 @@ type NamedQueue struct {
 // maxText is the size in bytes of the largest text that is read.
 const maxText = 16 << 20
 
+// maxWeight is the greatest weight that a queue may have.
+const maxWeight = 1e6
+
 // ReadQueues reads the Queues of KAI (scheduling.run.ai/v2) or Volcano
 // (scheduling.volcano.sh/v1beta1), or the ClusterQueues and Cohorts of Kueue
 // (kueue.x-k8s.io, v1beta1 and v1beta2): all that there are, in YAML or JSON, in any number
@@ -175,17 +178,21 @@ func (r *reader) kai(o document.KubeObject, q *readQueue) {
 		x.Known("quota", "overQuotaWeight", "limit", "lendingLimit")
 		c := r.column(x.Get("quota"), "", of.name, of.key)
 		c.scale.Mul(c.scale, of.unit) // 1/1000 of a CPU may be a whole number of the column's unit, or not
-		amount := func(key string, otherwise float64) float64 {
+		amount := func(key string, absent, bad float64) float64 {
 			v := x.Get(key)
 			switch n, found := v.Number(); {
+			case found == document.NoNumber:
+				return absent
 			case found != document.Clean:
-				return otherwise
+				return bad
 			case n == -1 && key != "lendingLimit":
 				return math.Inf(1)
 			}
-			return r.whole(v, c, otherwise)
+			return r.whole(v, c, bad)
 		}
-		deserved, limit, lending := amount("quota", 0), amount("limit", 0), amount("lendingLimit", math.Inf(1))
+		// A limit that can't be read bounds nothing: its quota is no second fault.
+		deserved, limit, lending := amount("quota", 0, 0), amount("limit", 0, math.Inf(1)), amount("lendingLimit", math.Inf(1), math.Inf(1))
+		r.bound(x.Get("quota"), c, deserved, limit, "limit")
 		weight := 0.0
 		if v := x.Get("overQuotaWeight"); v.Kind() != document.Absent {
 			if _, found := v.Number(); found == document.Clean {
@@ -203,6 +210,9 @@ func (r *reader) volcano(o document.KubeObject, q *readQueue) {
 	spec := o.VolcanoQueue()
 	q.Parent, q.parent, q.isVolcano = spec.Parent, spec.ParentValue, true
 	q.Priority, q.Weight = int64(spec.Priority), []float64{float64(spec.Weight)}
+	if spec.Weight > maxWeight {
+		r.report.Fail(o.Root.Peek("spec").Peek("weight").Invalid("must be at most 10^6"))
+	}
 	for _, list := range []struct {
 		amounts []document.Amount
 		dst     vector.ResourceVector
@@ -217,7 +227,8 @@ func (r *reader) volcano(o document.KubeObject, q *readQueue) {
 				r.report.Fail(field.Duplicate(field.NewPath(a.Path()), r.m.Name(c.index)))
 			}
 			seen[c.index] = true
-			list.dst[c.index] = r.whole(a.Value, c, 0)
+			list.dst[c.index] = r.whole(a.Value, c, list.dst[c.index])
+			r.bound(a.Value, c, list.dst[c.index], q.Limit[c.index], "capability") // which is read first
 		}
 	}
 }
@@ -373,13 +384,21 @@ func (r *reader) whole(v document.Value, c column, otherwise float64) float64 {
 	return otherwise
 }
 
+// bound notes an amount that is more than the limit of its queue. The tree would refuse the queue,
+// too, and not say where in the text it is.
+func (r *reader) bound(v document.Value, c column, x, limit float64, what string) {
+	if c.index >= 0 && x > limit && !math.IsInf(x, 1) {
+		r.report.Fail(v.Invalid("must not be more than the " + what + ", which is " + r.m.Format(c.index, limit)))
+	}
+}
+
 // weight reads a weight, which is 1 where it is bad.
 func (r *reader) weight(v document.Value) float64 {
 	x, ok := r.scaled(v, big.NewRat(1000, 1))
 	if !ok {
 		return 1
 	}
-	if !x.IsInt() || x.Cmp(big.NewRat(1e9, 1)) > 0 {
+	if !x.IsInt() || x.Cmp(big.NewRat(1000*maxWeight, 1)) > 0 {
 		r.report.Fail(v.Invalid("must be a multiple of 0.001 from 0 to 10^6"))
 		return 1
 	}

@@ -510,7 +510,7 @@ func (t *Tree) parse(name string, q *Queue) error {
 // thousandths returns a weight as a whole number. A float64 is a multiple of 0.001 when
 // it is the nearest to one.
 func thousandths(x float64) (int64, bool) {
-	if !(x >= 0 && x <= 1e6) {
+	if !(x >= 0 && x <= maxWeight) {
 		return 0, false
 	}
 	// 0.1 is no multiple of 0.001 in binary, but it is the float64 nearest to one, as is whatever a
