@@ -39,9 +39,24 @@ func newCluster(in *input, o *options) (*cluster, error) {
 	if err := tree.SetTotal(in.total); err != nil {
 		return nil, err
 	}
-	for _, q := range in.queues {
-		if _, _, err := tree.Set(q.Name, q.Queue); err != nil {
-			return nil, err
+	// A queue that -set moves may have its parent behind it.
+	for queues := in.queues; len(queues) > 0; {
+		var left []fairshare.NamedQueue
+		for _, q := range queues {
+			if _, ok := tree.Row(q.Parent); !ok {
+				left = append(left, q)
+			} else if _, _, err := tree.Set(q.Name, q.Queue); err != nil {
+				return nil, err
+			}
+		}
+		if len(left) == len(queues) {
+			return nil, fmt.Errorf("queue %s: parent %s is the queue itself, or below it", left[0].Name, left[0].Parent)
+		}
+		queues = left
+	}
+	for _, j := range in.jobs {
+		if !in.isLeaf(j.queue) {
+			return nil, fmt.Errorf("job %s: queue %s has queues below it, so it can't have jobs", j.name, j.queue)
 		}
 	}
 	c := &cluster{input: in, tree: tree, claim: fairshare.NewClaim(tree), waiting: map[int]*job{}}
@@ -213,19 +228,24 @@ func (c *cluster) victims(queue string) (running []*job, victims []fairshare.Vic
 	return running, victims
 }
 
-// compare prints how shares differ with what -set says. Of a story these are the shares at
-// its end.
-func compare(w io.Writer, c *cluster, in *input, o *options) error {
+// otherwise returns the queues as -set changes them.
+func (in *input) otherwise(o *options) (*cluster, error) {
 	changed, err := in.with(o.sets)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	other, err := newCluster(changed, o)
+	c, err := newCluster(changed, o)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("-set %s: %w", strings.Join(o.sets, ", "), err)
 	}
+	return c, nil
+}
+
+// compare prints how shares differ with what -set says. Of a story these are the shares at
+// its end.
+func compare(w io.Writer, c, other *cluster, sets []string) error {
 	for name, row := range c.tree.All() {
-		if other.isLeaf(name) {
+		if c.isLeaf(name) && other.isLeaf(name) { // who loses its children to another parent has nothing left
 			has, wants := c.tree.Allocated(nil, row), c.tree.Wanted(nil, row)
 			if err := other.tree.SetUsage(other.row(name), fairshare.Usage{Allocated: has, Wanted: wants}); err != nil {
 				return err
@@ -233,7 +253,7 @@ func compare(w io.Writer, c *cluster, in *input, o *options) error {
 		}
 	}
 	other.tree.Divide()
-	fmt.Fprintf(w, "with %s\n", strings.Join(o.sets, ", "))
+	fmt.Fprintf(w, "with %s\n", strings.Join(sets, ", "))
 	t, differs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), false
 	for _, row := range c.order {
 		name := c.tree.Name(row)
@@ -252,6 +272,6 @@ func compare(w io.Writer, c *cluster, in *input, o *options) error {
 }
 
 // isLeaf reports whether no queue names this one as its parent.
-func (c *cluster) isLeaf(name string) bool {
-	return !slices.ContainsFunc(c.queues, func(q fairshare.NamedQueue) bool { return q.Parent == name })
+func (in *input) isLeaf(name string) bool {
+	return !slices.ContainsFunc(in.queues, func(q fairshare.NamedQueue) bool { return q.Parent == name })
 }

@@ -7,7 +7,7 @@
 //	kubectl get pods -A -o yaml | go run ./examples/fairshare -queues queues.yaml -total nvidia.com/gpu=64 -jobs -
 //
 // Queues are KAI's, Volcano's or Kueue's, as kubectl prints them. Jobs are pods with the label
-// of their queue, or a table in CSV: job, queue and a column for each resource, in which a
+// of their queue, of which KAI's annotations for parts of GPUs are read, or a table in CSV: job, queue and a column for each resource, in which a
 // line has what one pod requests; pods (1 where absent), preemptible (yes or no), and state
 // (runs or waits), or for a story hour, at which the job comes, and hours, for which it runs.
 //
@@ -121,6 +121,13 @@ func program(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Before anything is printed: a day is long.
+	var other *cluster
+	if len(o.sets) > 0 {
+		if other, err = in.otherwise(&o); err != nil {
+			return command.UsageError{Err: err}
+		}
+	}
 	if in.isStory {
 		err = c.play(stdout, o.halfLife)
 	} else if err = c.load(); err == nil {
@@ -129,8 +136,8 @@ func program(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if len(o.sets) > 0 {
-		if err := compare(stdout, c, in, &o); err != nil {
+	if other != nil {
+		if err := compare(stdout, c, other, o.sets); err != nil {
 			return err
 		}
 	}

@@ -79,6 +79,44 @@ items:
 	}
 }
 
+// TestPartsOfGPUs: pods that ask KAI for parts of GPUs have and want them.
+func TestPartsOfGPUs(t *testing.T) {
+	pod := func(name, node, queue, annotations string) string {
+		return "- metadata: {name: " + name + ", namespace: x, labels: {kai.scheduler/queue: " + queue + "}, annotations: {" + annotations + "}}\n" +
+			"  spec: {nodeName: '" + node + "', containers: [{name: c, resources: {requests: {cpu: 1}}}]}\n"
+	}
+	list := func(pods ...string) io.Reader { return strings.NewReader("items:\n" + strings.Join(pods, "")) }
+	half := "gpu-fraction: '0.5'"
+	for _, args := range []string{"-jobs - -total nvidia.com/gpu=1", "-jobs - -total nvidia.com/gpu=1 -milli nvidia.com/gpu"} {
+		var out bytes.Buffer
+		testkit.Check(program(strings.Fields(args), list(pod("a", "n", "vision", half), pod("b", "n", "vision", half),
+			pod("c", "", "speech", "gpu-fraction: '0.25', gpu-fraction-num-devices: '2'"), pod("d", "", "speech", "gpu-fraction: '0.3333'")), &out))
+		for _, want := range []string{"vision  1    1 ", "speech  0    834m ", "x/c of speech could take x/"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %q in\n%s", want, out.String())
+			}
+		}
+	}
+	for _, c := range []struct{ annotations, want string }{
+		{"gpu-memory: '2000'", `-: pod x/a: annotation gpu-memory: "2000": how much of a GPU that is depends on the node`},
+		{"gpu-fraction: '2'", `-: pod x/a: annotation gpu-fraction: "2": want a number above 0 and at most 1`},
+	} {
+		if err := program([]string{"-jobs", "-"}, list(pod("a", "", "vision", c.annotations)), io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.annotations, err, c.want)
+		}
+	}
+}
+
+// TestMoved: -set may move a queue below one that comes later, and what its old parent had goes with
+// it.
+func TestMoved(t *testing.T) {
+	var out bytes.Buffer
+	testkit.Check(program(strings.Fields("-jobs testdata/jobs.csv -set research.weight=1 -set vision.parent= -set speech.parent="), nil, &out))
+	if !strings.Contains(out.String(), "  research  9 → 0 of gpu") {
+		t.Error(out.String())
+	}
+}
+
 // TestSameShares: a what-if that changes no share says so.
 func TestSameShares(t *testing.T) {
 	var out bytes.Buffer
@@ -122,8 +160,28 @@ func TestFaults(t *testing.T) {
 		{"-over -", "items: []", "want a table"},
 		{"-over -", "hour,job,queue,hours,nvidia.com/gpu\n", "no job"},
 		{"-set search.deserved=nvidia.com/gpu=4,cpu=x", "", `"cpu=x" is not RESOURCE=QUANTITY`},
-		{"-set nobody.weight=1", "", `queue "nobody" is not known`},
-		{"-set vision.color=1", "", `"color" is no field`},
+		{"-set nobody.weight=1", "", `-set nobody.weight=1: queue "nobody" is not known: known are research, search, vision, speech`},
+		{"-set weight=1", "", `queue "" is not known`},
+		{"-set vision.color=1", "", `"color" is no field of a queue: known are weight, `},
+		{"-set vision.deserved=gpuu=1", "", `unknown resource "gpuu"`},
+		{"-set vision.deserved=gpuu=unlimited", "", `unknown resource "gpuu"`},
+		{"-set vision.deserved=cpu=1", "", "resource cpu: the total has nothing of it"},
+		{"-set vision.deserved=", "", "is not RESOURCE=QUANTITY"},
+		{"-set vision.parent=nobody", "", `queue "nobody" is not known`},
+		{"-set research.parent=vision", "", "-set research.parent=vision: queue research: parent vision is the queue itself, or below it"},
+		{"-set search.parent=vision", "", "queue vision has queues below it, so it can't have jobs"},
+		{"-set vision.weight=NaN", "", "queue vision: weight"},
+		{"-total gpus=3", "", "-total: no queue names gpus, and no job requests it: known are cpu, memory, nvidia.com/gpu"},
+		{"-total nvidia.com/gpu=12,amd.com/gpus=3", "", "-total: no queue names amd.com/gpus"},
+		{"-jobs - -total nvidia.com/gpu=12", "job,queue,state,cpu\na,vision,waits,1\n", "-total: no job requests any of it: known are cpu, memory, nvidia.com/gpu"},
+		{"-milli gpuu", "", `-milli: resource "gpuu" is not known: known are cpu, `},
+		{"-milli nvidia.com/gpu,", "", `-milli: resource "" is not known`},
+		{"-jobs -", "", "-: neither a list of pods nor a table"},
+		{"-jobs -", "items: []", "-: neither a list of pods nor a table"},
+		{"-jobs -", "job,queue,state,nvidia.com/gpu\n", "-: there is no job"},
+		{"-jobs -", "items: [{metadata: {labels: {app: x, team: y}}}]", "-: no pod has the label kai.scheduler/queue, which names its queue: known are app, team"},
+		{"-jobs - -label team", "items: [{metadata: {labels: {team: vision}}, status: {phase: Succeeded}}]", "-: all pods with the label team have ended"},
+		{"-jobs - -label team", "items: [{metadata: {name: p, namespace: x, labels: {team: visions}}}]", `-: pod x/p: queue "visions" is not known: known are research, `},
 		{"-set vision.weight=x", "", "invalid syntax"},
 		{"-set vision.weight=-1", "", "weight"},
 		{"-set vision.parent=speech", "", "speech"},
@@ -131,9 +189,13 @@ func TestFaults(t *testing.T) {
 		{"-jobs missing.csv", "", "missing.csv"},
 		{"-queues missing.yaml -total cpu=1 -jobs -", "", "missing.yaml"},
 	} {
-		err := program(strings.Fields(c.args), strings.NewReader(c.stdin), io.Discard)
+		var out bytes.Buffer
+		err := program(strings.Fields(c.args), strings.NewReader(c.stdin), &out)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s of %q: %v, want %s", c.args, c.stdin, err, c.want)
+		}
+		if out.Len() > 0 {
+			t.Errorf("%s of %q: told after\n%s", c.args, c.stdin, out.String())
 		}
 	}
 }
@@ -149,7 +211,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestWrongFlags(t *testing.T) {
-	for _, args := range []string{"more", "-wrong", "-rules none", "-nodes 0", "-half-life 0s", "-total gpu", "-queues x", "-jobs x -over y"} {
+	for _, args := range []string{"more", "-wrong", "-rules none", "-nodes 0", "-half-life 0s", "-total gpu", "-total gpus=3", "-milli gpuu", "-set vision.color=1", "-set vision.weight=-1", "-queues x", "-jobs x -over y"} {
 		if status := help.Status(program(strings.Fields(args), strings.NewReader(""), io.Discard), io.Discard); status != command.Usage {
 			t.Errorf("%q: status %d", args, status)
 		}

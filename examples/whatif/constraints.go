@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/resvec/resvec/examples/internal/kai"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -63,7 +64,14 @@ func (c *cluster) remarks() (remarks []remark) {
 	}
 	note("podAntiAffinity of pods that run", c.running, hasAntiAffinity)
 	note("resourceClaims of pods that run, in no status", c.running, hasClaims)
+	note("parts of GPUs that pods of KAI-Scheduler have, which count as free", c.running, asksForPart)
 	return remarks
+}
+
+// asksForPart reports whether a pod asks for a part of GPUs, of which its requests have nothing.
+func asksForPart(p *corev1.Pod) bool {
+	_, ok, _ := kai.PartOfGPUs(p)
+	return ok
 }
 
 func hasClaims(p *corev1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }

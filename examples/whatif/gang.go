@@ -42,7 +42,7 @@ func (c *cluster) findGangs(keys []string) {
 		}
 		return n
 	}
-	running, waiting := count(c.running), count(c.gated, c.vast)
+	running, waiting := count(c.running), count(c.gated, c.vast, c.parts)
 	for _, g := range c.gangs {
 		g.least = len(g.pods) + waiting[g.name]
 		if least, known := c.least[g.name]; known {

@@ -63,6 +63,7 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 		{"being deleted", r.deleting},
 		{"on a node that is not here", r.orphans},
 		{"requesting more than any node can have", r.vast},
+		{"asking KAI-Scheduler for parts of GPUs, in annotations", r.parts},
 	} {
 		if len(out.pods) > 0 {
 			rows = append(rows, []string{"pods left out", fmt.Sprint(len(out.pods)), out.what + ": " + list(keys(out.pods), r.most)})

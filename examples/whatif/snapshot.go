@@ -29,6 +29,7 @@ type snapshot struct {
 	deleting []pod // and not on a node
 	orphans  []pod // on nodes that are not in the snapshot
 	vast     []pod // that request more than can be computed with, so more than any node has
+	parts    []pod // that ask KAI-Scheduler for parts of GPUs
 
 	notRead  map[string]int // see objects
 	unknown  map[string]int // see objects
@@ -241,6 +242,10 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring
 	queue := s.queue
 	s.queue = nil
 	for _, p := range queue {
+		if asksForPart(p.Pod) {
+			s.parts = append(s.parts, p)
+			continue
+		}
 		r, err := c.request(p, known)
 		switch {
 		case errors.Is(err, vector.ErrNotRepresentable) && !errors.Is(err, vector.ErrNegative):

@@ -201,6 +201,23 @@ func TestVastPod(t *testing.T) {
 	}
 }
 
+// A pod that asks KAI for a part of a GPU isn't placed, also where a node has room for its requests,
+// and is one of its gang. What one that runs has of a GPU isn't seen, and said.
+func TestPartsOfGPUs(t *testing.T) {
+	half := func(name, spec string) string {
+		return strings.Replace(podYAML(name, "cpu: 1", spec), "metadata: {", "metadata: {annotations: {gpu-fraction: '0.5'}, ", 1)
+	}
+	c := mustAsk(both + nodeYAML("a", "", "cpu: 3, memory: 8Gi, pods: 9", "") + podYAML("p", "cpu: 1", "schedulingGroup: {podGroupName: g}") +
+		half("q", "schedulingGroup: {podGroupName: g}") + half("r", "nodeName: a"))
+	c.findGangs(nil)
+	if got := strings.Join(keys(c.parts), " "); got != "default/q" || len(c.queue) != 1 || len(c.requests) != 1 || c.gangs[0].least != 2 {
+		t.Errorf("left out is %q, of %d pods and %d requests; the gang takes %d", got, len(c.queue), len(c.requests), c.gangs[0].least)
+	}
+	if got, want := fmt.Sprint(c.remarks()), "[{parts of GPUs that pods of KAI-Scheduler have, which count as free [default/r]}]"; got != want {
+		t.Errorf("remarks %s", got)
+	}
+}
+
 // Amounts of bytes have three digits where they would have many, whatever resource they are of.
 func TestFormat(t *testing.T) {
 	c := mustAsk(both + nodeYAML("a", "", "cpu: 3, memory: 263856640Ki, ephemeral-storage: 1e9, x/memory: 640Gi, x/count: 1234567", "") +
