@@ -23,10 +23,10 @@ type round struct {
 	claim   *fairshare.Claim
 	waiting map[int]waiting // by the numbers that the tree gave them
 
-	running []runningPod       // when the cycle began
-	victims []fairshare.Victim // what the ledger charges for the victims that could still go
-	free    *vector.Overlay    // what nodes will have when those to evict have gone
-	request *vector.Matrix     // the pod in turn, as a gang of one
+	running []runningPod               // when the cycle began
+	victims map[int][]fairshare.Victim // by leaf: what the ledger charges for those of running, by index, that could still go
+	free    *vector.Overlay            // what nodes will have when those to evict have gone
+	request *vector.Matrix             // the pod in turn, as a gang of one
 	packer  gang.Packer
 
 	waits map[types.UID]error // why
@@ -40,7 +40,8 @@ type waiting struct {
 
 type runningPod struct {
 	*pod
-	row int // its node's
+	row  int // its node's
+	leaf int // its queue's
 }
 
 // cycle tries the pods that wait in the order of fair shares. It returns why each of the
@@ -97,7 +98,7 @@ func (r *round) reclaim(leaf int, job fairshare.Job, p *pod) (found bool, err er
 	r.request.SetRow(0, p.request)
 	// The claim counts what the ledger charges for a pod, the packer what nodes have.
 	answer, err := r.packer.Filter(nil, r.free, r.request, nil, nil, func(yield func(int, vector.ResourceVector) bool) {
-		for i := range r.claim.Victims(r.victims) {
+		for i := range r.claim.VictimsOf(func(leaf int) []fairshare.Victim { return r.victims[leaf] }) {
 			if !yield(r.running[i].row, r.running[i].request) {
 				return
 			}
@@ -109,11 +110,11 @@ func (r *round) reclaim(leaf int, job fairshare.Job, p *pod) (found bool, err er
 	}
 	mark := r.free.Mark()
 	for _, i := range r.claim.Taken(nil) {
-		v := r.running[r.victims[i].Node]
+		v := r.running[i]
 		must(r.free.AddToRow(v.row, v.request))
 	}
 	_, found = r.claim.Keep(func(i int) bool { // does the pod fit, too, while this one runs?
-		v := r.running[r.victims[i].Node]
+		v := r.running[i]
 		must(r.free.SubFromRow(v.row, v.request))
 		_, _, ok := r.packer.Place(nil, r.free.Matrix(), r.request, nil, nil)
 		if !ok {
@@ -127,11 +128,10 @@ func (r *round) reclaim(leaf int, job fairshare.Job, p *pod) (found bool, err er
 	}
 	placement, _, _ := r.packer.Place(nil, r.free.Matrix(), r.request, nil, nil)
 	must(r.free.SubFromRow(int(placement[0]), p.request)) // not for those after it
-	taken := r.claim.Taken(nil)
-	slices.Sort(taken)
-	for _, i := range slices.Backward(taken) { // each gives once
-		r.evict = append(r.evict, r.running[r.victims[i].Node].id)
-		r.victims = slices.Delete(r.victims, i, i+1)
+	for _, i := range r.claim.Taken(nil) {                // each goes once
+		v := r.running[i]
+		r.evict = append(r.evict, v.id)
+		r.victims[v.leaf] = slices.DeleteFunc(r.victims[v.leaf], func(other fairshare.Victim) bool { return other.Node == i })
 	}
 	return true, nil
 }
@@ -154,7 +154,7 @@ func (s *scheduler) newRound(pods []*corev1.Pod) (*round, error) {
 		return nil, err
 	}
 	free := s.nodes.Free()
-	r := &round{scheduler: s, tree: tree, claim: fairshare.NewClaim(tree), waiting: map[int]waiting{}, waits: map[types.UID]error{},
+	r := &round{scheduler: s, tree: tree, claim: fairshare.NewClaim(tree), waiting: map[int]waiting{}, waits: map[types.UID]error{}, victims: map[int][]fairshare.Victim{},
 		free: vector.NewOverlay(free), request: vector.NewMatrix(free.Schema(), 1, free.Cols())}
 	for _, object := range pods {
 		if err := r.wait(object, m); err != nil {
@@ -164,10 +164,10 @@ func (s *scheduler) newRound(pods []*corev1.Pod) (*round, error) {
 	for _, id := range slices.Sorted(maps.Keys(s.pods)) {
 		p := s.pods[id]
 		status, known := s.ledger.Job(string(id))
-		queue, ok := tree.Row(status.Queue)
+		leaf, ok := tree.Row(status.Queue)
 		if row := s.rowOf(p); known && ok && row >= 0 {
-			r.victims = append(r.victims, fairshare.Victim{Queue: queue, Node: len(r.running), Amounts: inColumns(m, status.Charged)})
-			r.running = append(r.running, runningPod{p, row})
+			r.victims[leaf] = append(r.victims[leaf], fairshare.Victim{Node: len(r.running), Amounts: inColumns(m, status.Charged)})
+			r.running = append(r.running, runningPod{p, row, leaf})
 		}
 	}
 	tree.Divide()

@@ -177,6 +177,55 @@ spec:
 	// vision false
 }
 
+// A host that keeps what runs by queue gives these lists: a claim looks at few of them. Node says
+// which job a victim is, also to Keep and in Taken.
+func ExampleClaim_VictimsOf() {
+	gpus := func(n float64) vector.ResourceVector { return vector.ResourceVector{n} }
+	tree, _ := fairshare.NewTree(vector.Schema{}, 1, fairshare.Options{})
+	tree.SetTotal(gpus(8))
+	a, _, _ := tree.Set("team-a", fairshare.Queue{Deserved: gpus(4)})
+	b, _, _ := tree.Set("team-b", fairshare.Queue{Deserved: gpus(4)})
+	tree.SetUsage(a, fairshare.Usage{Wanted: gpus(4)})
+	tree.SetUsage(b, fairshare.Usage{Allocated: gpus(8)})
+	tree.Divide()
+
+	jobs := []string{"small", "large", "huge"}
+	running := map[int][]fairshare.Victim{b: {
+		{Node: 0, Amounts: gpus(1)},
+		{Node: 1, Amounts: gpus(3)},
+		{Node: 2, Amounts: gpus(4)},
+	}}
+	claim := fairshare.NewClaim(tree)
+	if why, ok, err := claim.Begin(a, fairshare.Job{Request: gpus(3)}); !ok || err != nil {
+		fmt.Println(why, err)
+		return
+	}
+	free := 0.0
+	for job, amounts := range claim.VictimsOf(func(leaf int) []fairshare.Victim { return running[leaf] }) {
+		fmt.Println("takes", jobs[job])
+		if free += amounts[0]; free >= 3 {
+			break
+		}
+	}
+	claim.Keep(func(job int) bool {
+		left := free - running[b][job].Amounts[0] // without it
+		if left < 3 {
+			return false
+		}
+		free = left
+		fmt.Println("spares", jobs[job])
+		return true
+	})
+	for _, job := range claim.Taken(nil) {
+		fmt.Println("evicts", jobs[job])
+	}
+	// Output:
+	// takes small
+	// takes large
+	// spares small
+	// evicts large
+}
+
 // What queues can lose at most goes to a gang.Proof: then a gang that nobody may make room for
 // is refused before a victim is asked for. Here team-a has half of its share, and wants 2 more.
 // team-c has 2 too many, but nothing of it is preemptible. If team-b lost 2 of its 3 it would have

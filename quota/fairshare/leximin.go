@@ -114,8 +114,7 @@ func (c *Claim) leastLoss(row int32, amounts []int64, hasGiven bool) (least fill
 	return least
 }
 
-// leastLosses returns the least to which a giver falls, and the least to which all from the leaf up to it
-// do.
+// leastLosses returns leastLoss of a giver, and the least of all from the leaf up to it.
 func (c *Claim) leastLosses(giver, leaf int32, amounts []int64, hasGiven bool) (ofGiver, ofAll fill) {
 	for row := leaf; ; row = c.t.rows[row].parent {
 		ofGiver = c.leastLoss(row, amounts, hasGiven)
@@ -187,12 +186,12 @@ func (c *Claim) weighAll(of sides, leaf int32, ofGiver, falls fill) (why Refusal
 		if step == of.step {
 			down.lower(&ofGiver)
 		}
-		if why.Reason == Allowed && !c.mayWeigh(up, &down, leaf, step) {
-			why = c.outweighed(x, up, &down)
+		if why.Reason == Allowed && !c.isAllowed(up, &down, leaf, step) {
+			why = c.whyNot(x, up, &down)
 		}
 	}
-	if why.Reason == Allowed && !c.mayWeigh(&rises, &falls, leaf, -1) {
-		why = c.outweighed(c.leaf, &rises, &falls)
+	if why.Reason == Allowed && !c.isAllowed(&rises, &falls, leaf, -1) {
+		why = c.whyNot(c.leaf, &rises, &falls)
 	}
 	above := c.askShare(highest, of)
 	if f.onlyShare = why.Reason == Allowed; above.Reason != Allowed {
@@ -221,9 +220,9 @@ func (c *Claim) change(step int, less []int64) (rises, falls fill) {
 	return rises, falls
 }
 
-// mayWeigh reports whether something rises, and nothing falls below all that rises. Only where
+// isAllowed reports whether something rises, and nothing falls below all that rises. Only where
 // something falls just as low all fills have to be compared, of the step or, with -1, of all queues.
-func (c *Claim) mayWeigh(rises, falls *fill, leaf int32, step int) bool {
+func (c *Claim) isAllowed(rises, falls *fill, leaf int32, step int) bool {
 	if rises.share == 0 {
 		return false
 	}
@@ -231,8 +230,8 @@ func (c *Claim) mayWeigh(rises, falls *fill, leaf int32, step int) bool {
 	return order > 0 || order == 0 && c.isBetterWith(leaf, step)
 }
 
-// outweighed returns the refusal of what lets a row rise so, and others fall.
-func (c *Claim) outweighed(x int32, rises, falls *fill) Refusal {
+// whyNot returns the refusal of what lets rows rise and fall so; x is the one that should rise.
+func (c *Claim) whyNot(x int32, rises, falls *fill) Refusal {
 	if rises.share == 0 {
 		return c.refusal(NotMore, x, -1, -1, 0, 0)
 	}

@@ -199,8 +199,8 @@ func (c *Claim) give(leaf int32, amounts []int64, sign int64) {
 	c.edits = t.journal.edits
 }
 
-// Refused returns how many victims the rules have refused since Begin, by Kueue's rules those
-// of both rounds, and why the first: it is of the queue that is worst by the rules, unless the
+// Refused returns how many victims the rules have refused since Begin, those that are asked for
+// once more twice, and why the first: it is of the queue that is worst by the rules, unless the
 // caller chose the order. [SameQueue] says so little that any other reason goes before it. Of
 // none, where nobody was asked or all may go, why is [Allowed]. It stays after Drop and Keep,
 // until the next Begin.
@@ -423,11 +423,12 @@ func (t *Tree) borrowsAny(row int32) bool {
 }
 
 // Keep ends the claim, and decides which victims go. It asks for each victim, from the last
-// to the first, whether it can be spared, with its index in the list of [Claim.Victims] or
-// [Claim.TakeAll], and gives it back if so; nil spares none. A search that bisects takes more
-// than the prefix that it finds, so even the last may be spared. Then the rules have the last
-// word on those that are left: if they refuse, all are given back, and why says so. Otherwise
-// the queues of the victims have what is left to them, and the job may be assumed or admitted.
+// to the first, whether it can be spared, and gives it back if so; nil spares none. i is the
+// victim's index in the list of [Claim.Victims] or [Claim.TakeAll], and its Node for
+// [Claim.VictimsOf]. A search that bisects takes more than the prefix that it finds, so even the
+// last may be spared. Then the rules have the last word on those that are left: if they refuse, all
+// are given back, and why says so. Otherwise the queues of the victims have what is left to them,
+// and the job may be assumed or admitted.
 func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 	c.check()
 	t, cols := c.t, c.t.cols
@@ -457,7 +458,8 @@ func (c *Claim) Keep(spare func(i int) bool) (why Refusal, ok bool) {
 	return why, true
 }
 
-// Taken appends the indexes of the victims that are taken, in the order of taking, to dst.
+// Taken appends the indexes of the victims that are taken, as Keep has them, in the order of taking,
+// to dst.
 func (c *Claim) Taken(dst []int) []int {
 	for _, x := range c.taken {
 		dst = append(dst, x.index)
