@@ -30,9 +30,17 @@ func (x *fill) compare(y *fill) int {
 
 // lower makes x the one of both that comes first in the list.
 func (x *fill) lower(y *fill) {
-	if y.share > 0 && (x.share == 0 || y.compare(x) < 0) {
+	if y.share > 0 && x.isAfter(y.isPlenty, y.amount, y.share) {
 		*x = *y
 	}
+}
+
+// isAfter reports whether x comes after a fill of a queue: before the latter is written down.
+func (x *fill) isAfter(isPlenty bool, amount, share int64) bool {
+	if x.share == 0 || x.isPlenty != isPlenty {
+		return x.share == 0 || x.isPlenty
+	}
+	return less(amount, x.share, x.amount, share)
 }
 
 // fills are what a claim knows of fills by Leximin. A claim is allowed that makes the list of all
@@ -55,11 +63,14 @@ type fills struct {
 	sums    []int64
 }
 
-// levelOfPath is a queue of the path among its siblings.
+// levelOfPath is a queue of the path among its siblings. What it says of the queue counts the job.
 type levelOfPath struct {
 	gave         bool // whether any sibling did
 	least        fill // the least to which one of them fell
 	rises, falls fill // what change says of the queue
+	allRise      fill // the least of rises down to the leaf
+	allFall      fill // the least of falls down to the leaf
+	isWithin     bool // whether the queue and all below it on the path are within their shares of what the job asks for
 }
 
 // beginFills remembers what the path has.
@@ -73,8 +84,21 @@ func (c *Claim) beginFills() {
 	f.levels = resized(f.levels, len(c.path))
 	clear(f.levels)
 	c.remember(c.leaf)
-	for step := range c.path {
-		f.levels[step].rises, f.levels[step].falls = c.change(step, nil)
+	c.look(0)
+}
+
+// look looks at the path from a step on: what its queues have has changed.
+func (c *Claim) look(from int) {
+	for step := from; step < len(c.path); step++ {
+		at := &c.fills.levels[step]
+		at.rises, at.falls = c.change(step, nil)
+		at.allRise, at.allFall, at.isWithin = at.rises, at.falls, c.isWithinShare(c.path[step])
+		if step > 0 {
+			below := &c.fills.levels[step-1]
+			at.allRise.lower(&below.allRise)
+			at.allFall.lower(&below.allFall)
+			at.isWithin = at.isWithin && below.isWithin
+		}
 	}
 }
 
@@ -95,34 +119,32 @@ func (c *Claim) shortOf(row int32) []bool {
 	return c.fills.short[int(c.fills.at[row]-1)*c.t.cols:][:c.t.cols]
 }
 
-// leastLoss returns the least fill to which a row falls that gives amounts, or has given them.
-func (c *Claim) leastLoss(row int32, amounts []int64, hasGiven bool) (least fill) {
+// lowerByLoss lowers x to the least fill to which a row falls that gives amounts, or has given them.
+func (c *Claim) lowerByLoss(x *fill, row int32, amounts []int64, hasGiven bool) {
 	t := c.t
 	a, gets, short := t.used(row, allocated), t.used(row, share), c.shortOf(t.rows[row].parent)
-	for j, x := range amounts {
-		if x == 0 {
+	for j, amount := range amounts {
+		if amount == 0 {
 			continue
 		}
 		has := a[j]
 		if !hasGiven {
-			has -= x
+			has -= amount
 		}
-		if has < gets[j] {
-			least.lower(&fill{!short[j], has, gets[j], row, int32(j)})
+		if has < gets[j] && x.isAfter(!short[j], has, gets[j]) {
+			*x = fill{!short[j], has, gets[j], row, int32(j)}
 		}
 	}
-	return least
 }
 
-// leastLosses returns leastLoss of a giver, and the least of all from the leaf up to it.
+// leastLosses returns the least to which a giver falls, and the least of all from the leaf up to it.
 func (c *Claim) leastLosses(giver, leaf int32, amounts []int64, hasGiven bool) (ofGiver, ofAll fill) {
-	for row := leaf; ; row = c.t.rows[row].parent {
-		ofGiver = c.leastLoss(row, amounts, hasGiven)
-		ofAll.lower(&ofGiver)
-		if row == giver {
-			return ofGiver, ofAll
-		}
+	for row := leaf; row != giver; row = c.t.rows[row].parent {
+		c.lowerByLoss(&ofAll, row, amounts, hasGiven)
 	}
+	c.lowerByLoss(&ofGiver, giver, amounts, hasGiven)
+	ofAll.lower(&ofGiver)
+	return ofGiver, ofAll
 }
 
 // noteLoss notes what fell when a leaf gave amounts.
@@ -132,72 +154,76 @@ func (c *Claim) noteLoss(of sides, leaf int32, amounts []int64) {
 	f.levels[of.step].gave = true
 	f.levels[of.step].least.lower(&ofGiver)
 	f.least.lower(&ofAll)
-	for step := of.step + 1; step < len(c.path); step++ {
-		f.levels[step].rises, f.levels[step].falls = c.change(step, nil)
-	}
+	c.look(of.step + 1)
 }
 
 // askLeximin allows taking c.v from a leaf if that makes fills greater, and leaves the claim's side
-// within its shares. The latter may hold later, when queues on that side have given.
-func (c *Claim) askLeximin(of sides, leaf int32) Refusal {
+// within its shares. Levels below the giver's are what they were, and have been allowed.
+func (c *Claim) askLeximin(of sides, leaf int32) (why Refusal) {
 	c.remember(leaf)
-	ofGiver, ofAll := c.leastLosses(of.giver, leaf, c.v, false)
-	ofAll.lower(&c.fills.least)
-	return c.weighAll(of, leaf, ofGiver, ofAll)
+	f := &c.fills
+	down, falls := c.leastLosses(of.giver, leaf, c.v, false)
+	at := &f.levels[of.step]
+	down.lower(&at.least)
+	down.lower(&at.falls)
+	if !c.isAllowed(&at.rises, &down, leaf, of.step) {
+		why = c.whyNot(of.step, &at.rises, &down)
+	}
+	rises := at.allRise
+	falls.lower(&f.least)
+	falls.lower(&at.allFall)
+	for step := of.step + 1; step < len(c.path); step++ {
+		up, down := c.change(step, c.v)
+		rises.lower(&up)
+		falls.lower(&down)
+		at := &f.levels[step]
+		if !at.gave || why.Reason != Allowed {
+			continue
+		}
+		if down.lower(&at.least); !c.isAllowed(&up, &down, leaf, step) {
+			why = c.whyNot(step, &up, &down)
+		}
+	}
+	if why.Reason == Allowed && !c.isAllowed(&rises, &falls, leaf, -1) {
+		why = c.whyNot(0, &rises, &falls)
+	}
+	// Those above the giver's level were within their shares, if they had to be, and have less now.
+	f.onlyShare = why.Reason == Allowed
+	if !at.isWithin {
+		return c.aboveShare(of.step, of.giver)
+	}
+	return why
 }
 
 // endLeximin asks what askLeximin asked, of those that are taken now: some were given back.
 func (c *Claim) endLeximin() Refusal {
-	f := &c.fills
+	f, highest := &c.fills, 0
 	if len(c.taken) == 0 {
 		return Refusal{}
 	}
 	clear(f.levels)
 	f.least = fill{}
-	for step := range c.path {
-		f.levels[step].rises, f.levels[step].falls = c.change(step, nil)
-	}
+	c.look(0)
 	for i, x := range c.taken {
 		c.noteLoss(x.sides, x.leaf, c.amounts[i*c.t.cols:][:c.t.cols])
+		highest = max(highest, x.step)
 	}
-	return c.weighAll(sides{len(c.path), -1}, -1, fill{}, f.least)
-}
-
-// weighAll asks all if a leaf gives c.v, too; -1 is none. ofGiver is the least to which the giver
-// falls then, and falls the least to which any queue does that isn't on the path.
-func (c *Claim) weighAll(of sides, leaf int32, ofGiver, falls fill) (why Refusal) {
-	f, highest := &c.fills, 0
-	var rises fill
-	for step, x := range c.path {
+	if !f.levels[highest].isWithin {
+		return c.aboveShare(highest, -1)
+	}
+	for step := range c.path {
 		at := &f.levels[step]
-		up, down := &at.rises, at.falls
-		if step > of.step {
-			var least fill
-			least, down = c.change(step, c.v)
-			up = &least
-		}
-		rises.lower(up)
-		falls.lower(&down)
-		if !at.gave && step != of.step {
-			continue
-		}
-		highest = step
-		down.lower(&at.least)
-		if step == of.step {
-			down.lower(&ofGiver)
-		}
-		if why.Reason == Allowed && !c.isAllowed(up, &down, leaf, step) {
-			why = c.whyNot(x, up, &down)
+		if down := at.falls; at.gave {
+			if down.lower(&at.least); !c.isAllowed(&at.rises, &down, -1, step) {
+				return c.whyNot(step, &at.rises, &down)
+			}
 		}
 	}
-	if why.Reason == Allowed && !c.isAllowed(&rises, &falls, leaf, -1) {
-		why = c.whyNot(c.leaf, &rises, &falls)
+	at := &f.levels[len(c.path)-1]
+	if f.least.lower(&at.allFall); !c.isAllowed(&at.allRise, &f.least, -1, -1) {
+		return c.whyNot(0, &at.allRise, &f.least)
 	}
-	above := c.askShare(highest, of)
-	if f.onlyShare = why.Reason == Allowed; above.Reason != Allowed {
-		return above
-	}
-	return why
+	return Refusal{}
 }
 
 // change returns the least fill, before, of a queue of the path that rises with the job, and the
@@ -211,10 +237,10 @@ func (c *Claim) change(step int, less []int64) (rises, falls fill) {
 			is -= less[j]
 		}
 		switch {
-		case is > was && was < gets[j]:
-			rises.lower(&fill{!short[j], was, gets[j], x, int32(j)})
-		case is < was && is < gets[j]:
-			falls.lower(&fill{!short[j], is, gets[j], x, int32(j)})
+		case is > was && was < gets[j] && rises.isAfter(!short[j], was, gets[j]):
+			rises = fill{!short[j], was, gets[j], x, int32(j)}
+		case is < was && is < gets[j] && falls.isAfter(!short[j], is, gets[j]):
+			falls = fill{!short[j], is, gets[j], x, int32(j)}
 		}
 	}
 	return rises, falls
@@ -230,10 +256,10 @@ func (c *Claim) isAllowed(rises, falls *fill, leaf int32, step int) bool {
 	return order > 0 || order == 0 && c.isBetterWith(leaf, step)
 }
 
-// whyNot returns the refusal of what lets rows rise and fall so; x is the one that should rise.
-func (c *Claim) whyNot(x int32, rises, falls *fill) Refusal {
+// whyNot returns the refusal of what lets rows rise and fall so; the one of a step should rise.
+func (c *Claim) whyNot(step int, rises, falls *fill) Refusal {
 	if rises.share == 0 {
-		return c.refusal(NotMore, x, -1, -1, 0, 0)
+		return c.refusal(NotMore, c.path[step], -1, -1, 0, 0)
 	}
 	reason := BelowTaker
 	switch {
@@ -294,19 +320,24 @@ func (c *Claim) isBetter(step int) bool {
 	return slices.Min(f.sums) >= 0 && slices.Max(f.sums) > 0
 }
 
-// askShare asks whether the claim's leaf, and all above it up to a step, stay within their shares
-// when a victim gives c.v.
-func (c *Claim) askShare(highest int, of sides) Refusal {
+// isWithinShare reports whether a queue of the path is within its share with the job.
+func (c *Claim) isWithinShare(x int32) bool {
+	gets := c.t.used(x, share)
+	for j, has := range c.t.used(x, allocated) {
+		if q := c.asks[j]; q > 0 && has+q > gets[j] {
+			return false
+		}
+	}
+	return true
+}
+
+// aboveShare returns the refusal of the first queue of the path, up to a step, that isn't.
+func (c *Claim) aboveShare(highest int, giver int32) Refusal {
 	t := c.t
-	for step, x := range c.path[:highest+1] {
-		a, gets := t.used(x, allocated), t.used(x, share)
+	for _, x := range c.path[:highest+1] {
 		for j, q := range c.asks {
-			has := a[j] + q
-			if step > of.step {
-				has -= c.v[j]
-			}
-			if q > 0 && has > gets[j] {
-				return c.refusal(AboveShare, x, of.giver, j, has, gets[j])
+			if has, f := t.used(x, allocated)[j]+q, t.used(x, share)[j]; q > 0 && has > f {
+				return c.refusal(AboveShare, x, giver, j, has, f)
 			}
 		}
 	}

@@ -207,7 +207,7 @@ func (c *Claim) givesAfter(of sides, j int, lost int64, atEnd bool) bool {
 		return borrows && (c.isWithin() || t.borrowing(a, c.leaf, c.asks, 1).Compare(t.borrowing(b, b, nil, 1)) <= 0)
 	case atEnd:
 		floor, has, f := &c.fills.levels[of.step].rises, t.used(b, allocated)[j], t.used(b, share)[j]
-		return floor.share > 0 && c.askShare(of.step, sides{len(c.path), -1}).Reason == Allowed &&
+		return floor.share > 0 && c.aboveShare(of.step, -1).Reason == Allowed &&
 			(has >= f || floor.compare(&fill{!c.shortOf(t.rows[b].parent)[j], has, f, b, int32(j)}) <= 0)
 	}
 	return true
