@@ -3,6 +3,7 @@ package fairshare
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"strings"
 
 	"github.com/resvec/resvec/internal/decimal"
@@ -224,15 +225,21 @@ func (l level) isAbove(amount int64) bool {
 // 1000, or 10^9 with past usage: only then a level may take more, and is kept as a borrowing is,
 // divided by a weight of 1/1000. Amounts are below 2^53, so 1000 times as much has room.
 func levelOf(num, den, unit uint64) Ratio {
-	exact := big.NewRat(0, 1).SetFrac(product(num, unit), product(den, 1))
-	if exact.Num().IsUint64() {
-		return Ratio{num: exact.Num().Uint64(), den: exact.Denom().Uint64()}
+	common := divisor(num, den)
+	num, den = num/common, den/common
+	common = divisor(unit, den)
+	if hi, lo := bits.Mul64(num, unit/common); hi == 0 {
+		return Ratio{num: lo, den: den / common}
 	}
 	return Ratio{num: num * 1000, den: den, weight: 1}
 }
 
-func product(x, y uint64) *big.Int {
-	return new(big.Int).Mul(new(big.Int).SetUint64(x), new(big.Int).SetUint64(y))
+// divisor returns the greatest common divisor.
+func divisor(a, b uint64) uint64 {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // fraction returns a ratio in lowest terms, such as 4/3.
@@ -240,7 +247,10 @@ func (r Ratio) fraction() string {
 	if r.den == 0 {
 		return r.String()
 	}
-	return new(big.Rat).SetFrac(product(r.num, 1e6), product(r.den, r.divisor())).String()
+	product := func(x, y uint64) *big.Int {
+		return new(big.Int).Mul(new(big.Int).SetUint64(x), new(big.Int).SetUint64(y))
+	}
+	return new(big.Rat).SetFrac(product(r.num, 1e6), product(r.den, r.weighted())).String()
 }
 
 // open returns an amount with +Inf for unlimited, as vectors of users have it. Inside, the greatest

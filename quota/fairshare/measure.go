@@ -34,12 +34,12 @@ func (r Ratio) Compare(s Ratio) int {
 		s.den = 1
 	}
 	// num/(den*weight) of both; a product takes 158 bits.
-	return compareProducts(r.num, s.den, s.divisor(), s.num, r.den, r.divisor())
+	return compareProducts(r.num, s.den, s.weighted(), s.num, r.den, r.weighted())
 }
 
-// divisor returns the weight by which num*10^6/den is divided. It makes a ratio without a weight
+// weighted returns the weight by which num*10^6/den is divided. It makes a ratio without a weight
 // num/den.
-func (r Ratio) divisor() uint64 {
+func (r Ratio) weighted() uint64 {
 	if r.weight == 0 {
 		return 1e6
 	}
@@ -174,9 +174,9 @@ func (t *Tree) shortOf(dst []bool, row int32) []bool {
 
 func (t *Tree) isShort(row int32, j int) bool { return t.used(row, wanted)[j] > t.used(row, share)[j] }
 
-// matters reports by Leximin whether a column decides for who asks for amounts, nil for all: one of
+// deciding reports by Leximin whether a column decides for who asks for amounts, nil for all: one of
 // those that are asked for, and if any of these is short, a short one.
-func matters(asks []int64, short []bool) func(j int) bool {
+func deciding(asks []int64, short []bool) func(j int) bool {
 	isShort := false
 	for j, x := range short {
 		isShort = isShort || x && (asks == nil || asks[j] > 0)
@@ -184,11 +184,11 @@ func matters(asks []int64, short []bool) func(j int) bool {
 	return func(j int) bool { return (asks == nil || asks[j] > 0) && (short[j] || !isShort) }
 }
 
-// saturation returns the greatest part of its share that a queue has of the columns that matter.
+// saturation returns the greatest part of its share that a queue has of the columns that decide.
 func (t *Tree) saturation(row int32, asks []int64, short []bool) (most Ratio) {
-	matters := matters(asks, short)
+	decides := deciding(asks, short)
 	for j, a := range t.used(row, allocated) {
-		if a > 0 && matters(j) {
+		if a > 0 && decides(j) {
 			most = most.or(over(a, t.used(row, share)[j]))
 		}
 	}

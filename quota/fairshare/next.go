@@ -101,8 +101,10 @@ func (t *Tree) rank() {
 	b.rounds = resized(b.rounds, 2*n)
 	clear(b.isTouched)
 	b.short = b.short[:0]
-	for row := int32(0); t.options.Rules == Leximin && row < int32(n); row++ {
-		b.short = t.shortOf(b.short, row)
+	if t.options.Rules == Leximin {
+		for row := range int32(n) {
+			b.short = t.shortOf(b.short, row)
+		}
 	}
 	for _, row := range slices.Backward(t.shape.order) {
 		t.playAll(row)
@@ -227,12 +229,12 @@ func (t *Tree) setKey(k *key, row, leaf, id int32) {
 	switch t.options.Rules {
 	case Leximin:
 		// What the job doesn't want says nothing about who should have it.
-		isOver, matters := false, matters(wants, t.next.short[int(t.rows[row].parent)*t.cols:][:t.cols])
+		isOver, decides := false, deciding(wants, t.next.short[int(t.rows[row].parent)*t.cols:][:t.cols])
 		k.first = Ratio{num: 1}
 		for j, a := range has {
 			gets := t.used(row, share)[j]
 			isOver = isOver || wants[j] > 0 && a+wants[j] > gets
-			if !matters(j) {
+			if !decides(j) {
 				continue
 			}
 			if part := over(a, gets); gets > 0 && part.Compare(k.first) < 0 {

@@ -81,7 +81,8 @@ func NewClaim(t *Tree) *Claim { return &Claim{t: t} }
 // Volcano's rules that can be. By the others a job may find that each victim is refused:
 // [Claim.May] says why. The error is the one of [Tree.Assume].
 //
-// Shares are those of the last Divide. A claim that is still open is dropped.
+// Shares are those of the last Divide. By Leximin it counts what is short now: let the job wait in
+// the tree, or count it in [Usage]. A claim that is still open is dropped.
 func (c *Claim) Begin(row int, job Job) (why Refusal, ok bool, err error) {
 	if c.isOpen {
 		c.Drop()
