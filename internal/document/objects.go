@@ -48,7 +48,7 @@ func ReadObjects(data []byte, o Options, r *Report) []KubeObject {
 func appendObject(objects []KubeObject, root Value, o KubeObject, r *Report) []KubeObject {
 	kind, name := cmp.Or(root.Peek("kind").Written(), o.Kind), root.Peek("metadata").Peek("name").Written()
 	if kind != "" && name != "" { // with them, people find it
-		root = root.At(Cut(kind) + "[" + Cut(name) + "]")
+		root = root.At(OneLine(Cut(kind) + "[" + Cut(name) + "]"))
 	}
 	x := root.Item()
 	if !x.IsRead() {

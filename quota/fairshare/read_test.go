@@ -206,6 +206,7 @@ func TestReadFaults(t *testing.T) {
 		{kai("{parentQueue: q}"), `Queue[q].spec.parentQueue: Invalid value: "q": must lead to the top`},
 		{kai("{}") + "---\n" + kai("{}"), `Queue[q].metadata.name: Duplicate value: "q"`},
 		{strings.Replace(kai("{}"), "name: q", "name: q, creationTimestamp: now", 1), "creationTimestamp: Invalid value: \"now\""},
+		{volcano(`"a\nb"`, `{parent: "c\nd"}`), `Queue[a b].spec.parent: Not found: "c\nd"`},
 		{volcano("a", "{parent: b}") + volcano("b", "{parent: a}"), `Queue[a].spec.parent: Invalid value: "b"`},
 		{volcano("a", "{weight: 2000000}"), "Queue[a].spec.weight: Invalid value: 2000000: must be at most 10^6"},
 		{volcano("a", "{capability: {cpu: 1}, deserved: {cpu: 2}}"), `Queue[a].spec.deserved["cpu"]: Invalid value: 2: must not be more than the capability, which is 1`},
