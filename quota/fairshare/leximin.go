@@ -49,7 +49,7 @@ func (x *fill) isAfter(isPlenty bool, amount, share int64) bool {
 // nothing. So it is nearly always enough to compare two: the least, before, of those that rise, and
 // the least, after, of those that fall.
 type fills struct {
-	rows   []int32 // the path, the top, and all at and above leaves that gave
+	rows   []int32 // the path, the top, all at and above leaves that gave, and parents that were looked at
 	at     []int32 // per row of the tree: its number in rows, from 1; 0 where it isn't there
 	before []int64 // what each had at the beginning, a row each
 	short  []bool  // which columns were short below each then
@@ -76,10 +76,8 @@ type levelOfPath struct {
 // beginFills remembers what the path has.
 func (c *Claim) beginFills() {
 	f := &c.fills
-	for _, row := range f.rows {
-		f.at[row] = 0
-	}
-	f.rows, f.before, f.short, f.least = f.rows[:0], f.before[:0], f.short[:0], fill{}
+	c.forget(0)
+	f.least = fill{}
 	f.at = grown(f.at, len(c.t.rows))
 	f.levels = resized(f.levels, len(c.path))
 	clear(f.levels)
@@ -111,6 +109,15 @@ func (c *Claim) remember(row int32) {
 		f.before = append(f.before, t.used(row, allocated)...)
 		f.short = t.shortOf(f.short, row)
 	}
+}
+
+// forget forgets all but the first rows.
+func (c *Claim) forget(n int) {
+	f := &c.fills
+	for _, row := range f.rows[n:] {
+		f.at[row] = 0
+	}
+	f.rows, f.before, f.short = f.rows[:n], f.before[:n*c.t.cols], f.short[:n*c.t.cols]
 }
 
 // shortOf returns which columns were short below a row at the beginning.
@@ -160,7 +167,6 @@ func (c *Claim) noteLoss(of sides, leaf int32, amounts []int64) {
 // askLeximin allows taking c.v from a leaf if that makes fills greater, and leaves the claim's side
 // within its shares. Levels below the giver's are what they were, and have been allowed.
 func (c *Claim) askLeximin(of sides, leaf int32) (why Refusal) {
-	c.remember(leaf)
 	f := &c.fills
 	down, falls := c.leastLosses(of.giver, leaf, c.v, false)
 	at := &f.levels[of.step]
@@ -278,11 +284,13 @@ func (c *Claim) isBetterWith(leaf int32, step int) bool {
 	if leaf < 0 {
 		return c.isBetter(step)
 	}
-	mark := c.t.Mark()
+	mark, known := c.t.Mark(), len(c.fills.rows)
+	c.remember(leaf)
 	c.give(leaf, c.v, -1)
 	isBetter := c.isBetter(step)
 	c.t.Rollback(mark)
 	c.edits = c.t.journal.edits
+	c.forget(known) // a victim that is refused costs the next one nothing
 	return isBetter
 }
 

@@ -176,6 +176,29 @@ func TestAskedOnceMore(t *testing.T) {
 	}
 }
 
+// TestTiesCostTheSame: a victim whose fills are just as low is refused by sorting what changes, and
+// that is no more for having asked others before.
+func TestTiesCostTheSame(t *testing.T) {
+	type v = vector.ResourceVector
+	lines := []string{"x: 1/4"}
+	for i := range 50 {
+		lines = append(lines, fmt.Sprintf("q%d: 2/4; 1", i))
+	}
+	tree, victims := treeOfParts(t, v{204}, lines...)
+	x, _ := tree.Row("x")
+	claim := NewClaim(tree)
+	first(claim.Begin(x, Job{Request: v{1}}))
+	for _, victim := range victims {
+		if why, _ := claim.Take(victim); why.Reason != AsLowAsTaker {
+			t.Error(why)
+		}
+		if sorted, rows := len(claim.fills.was), len(claim.fills.rows); sorted != 2 || rows != 2 {
+			t.Fatalf("%d fills were sorted, %d rows remembered", sorted, rows)
+		}
+	}
+	claim.Drop()
+}
+
 // TestLeximinOrder: of two queues that ask for so much the one to serve is the first.
 func TestLeximinOrder(t *testing.T) {
 	type v = vector.ResourceVector

@@ -178,6 +178,9 @@ func (c *Claim) take(v Victim, index int) (why Refusal, ok bool) {
 		return why, false
 	}
 	leaf := int32(v.Queue)
+	if c.t.options.Rules == Leximin {
+		c.remember(leaf)
+	}
 	c.give(leaf, c.v, -1)
 	if c.t.options.Rules == Leximin {
 		c.noteLoss(of, leaf, c.v)
