@@ -325,7 +325,10 @@ func (in *input) podRequest(pod *corev1.Pod) (vector.ResourceVector, error) {
 // someOf lists names, and cuts long lists.
 func someOf(names []string) string {
 	const most = 10
-	if len(names) > most {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > most:
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return strings.Join(names, ", ")

@@ -80,6 +80,12 @@ func parseOptions(args []string, stdout io.Writer) (o options, err error) {
 	if err := help.Parse(flags, args, stdout); err != nil {
 		return o, err
 	}
+	empty := ""
+	flags.Visit(func(f *flag.Flag) {
+		if f.Value.String() == "" {
+			empty = f.Name
+		}
+	})
 	names := []string{fairshare.Leximin: "leximin", fairshare.KAI: "kai", fairshare.Volcano: "volcano", fairshare.Kueue: "kueue"}
 	known := false
 	for i, name := range names {
@@ -88,6 +94,8 @@ func parseOptions(args []string, stdout io.Writer) (o options, err error) {
 		}
 	}
 	switch {
+	case empty != "":
+		err = fmt.Errorf("-%s: is empty", empty) // which would stand for the three teams
 	case !known:
 		err = fmt.Errorf("-rules: %q is none of %s", *rules, strings.Join(names, ", "))
 	case o.nodes < 1 || o.nodes > 10_000:
