@@ -12,9 +12,9 @@ import (
 )
 
 // treeOfParts builds a tree of lines such as "X > x: 1/2 0/3; 2 0": a queue below X, which has 1 of its
-// share of 2 in one column and 0 of 3 in the other, and a victim of (2, 0). Each queue wants what it
-// has and its share, or the amounts behind an "of", such as "wants 9 9". Shares are what is
-// deserved: the weights are 0.
+// share of 2 in one column and 0 of 3 in the other, and a victim of (2, 0). Each queue wants the more
+// of what it has and its share, or what is written, such as "wants 9 9". Shares are what is deserved:
+// the weights are 0.
 func treeOfParts(t testing.TB, total vector.ResourceVector, lines ...string) (tree *Tree, victims []Victim) {
 	t.Helper()
 	tree = testkit.Must(NewTree(vector.NewSchema([]vector.SchemaColumn{{Name: "h100"}, {Name: "cpu"}}[:len(total)]), len(total), Options{}))
@@ -25,13 +25,15 @@ func treeOfParts(t testing.TB, total vector.ResourceVector, lines ...string) (tr
 		}
 		return v
 	}
-	for _, line := range lines {
+	split := func(line string) (parent, name string, list []string) {
 		head, tail, _ := strings.Cut(line, ": ")
-		parent, name, found := strings.Cut(head, " > ")
-		if !found {
+		if parent, name, _ = strings.Cut(head, " > "); name == "" {
 			parent, name = "", head
 		}
-		list := strings.Split(tail, "; ")
+		return parent, name, strings.Split(tail, "; ")
+	}
+	for _, line := range lines {
+		parent, name, list := split(line)
 		var has, gets vector.ResourceVector
 		for _, part := range strings.Fields(list[0]) {
 			a, f, _ := strings.Cut(part, "/")
@@ -55,17 +57,13 @@ func treeOfParts(t testing.TB, total vector.ResourceVector, lines ...string) (tr
 	}
 	tree.Divide()
 	for _, line := range lines { // what is written is what it has, and gets
-		head, tail, _ := strings.Cut(line, ": ")
-		_, name, _ := strings.Cut("> "+head, "> ")
-		if parent, below, found := strings.Cut(name, " > "); found {
-			_, name = parent, below
-		}
+		_, name, list := split(line)
 		row, _ := tree.Row(name)
 		var is []string
 		for j := range total {
 			is = append(is, fmt.Sprint(tree.Allocated(nil, row)[j], "/", tree.Share(nil, row)[j]))
 		}
-		if got := strings.Join(is, " "); got != strings.Split(tail, ";")[0] {
+		if got := strings.Join(is, " "); got != list[0] {
 			t.Fatalf("%s: is %s", line, got)
 		}
 	}
