@@ -194,6 +194,9 @@ func TestTiesCostTheSame(t *testing.T) {
 			t.Fatalf("%d fills were sorted, %d rows remembered", sorted, rows)
 		}
 	}
+	if n := testing.AllocsPerRun(10, func() { claim.May(victims[7]) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
 	claim.Drop()
 }
 
