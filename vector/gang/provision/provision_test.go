@@ -106,6 +106,177 @@ func TestAgainstAll(t *testing.T) {
 	}
 }
 
+// randomGroups returns a problem with nodes that are there, and pods that may go to some
+// nodes and shapes only; pods that fit on no shape only where wild is set.
+func randomGroups(r *rand.Rand, pods int, wild bool) *Problem {
+	p := &Problem{Free: matrix()}
+	for range 1 + r.IntN(2) {
+		p.Shapes = append(p.Shapes, Shape{vec{float64(4 + r.IntN(9)), float64(r.IntN(9))}, float64(1 + r.IntN(3))})
+	}
+	for range r.IntN(4) {
+		p.Free.AppendRow(vec{float64(r.IntN(12) - 1), float64(r.IntN(8) - 1)})
+	}
+	for range 1 + r.IntN(3) {
+		g := Pods{Requests: matrix()}
+		if r.IntN(2) == 0 {
+			g.Rows = vector.NewMask(p.Free.Rows())
+			for row := range p.Free.Rows() {
+				if r.IntN(2) == 0 {
+					g.Rows.Set(row)
+				}
+			}
+		}
+		if r.IntN(2) == 0 {
+			g.Shapes = make([]bool, len(p.Shapes))
+			for i := range g.Shapes {
+				g.Shapes[i] = r.IntN(3) > 0
+			}
+		}
+		for range r.IntN(pods + 1) {
+			request := vec{float64(r.IntN(9)), float64(r.IntN(6) * r.IntN(2))}
+			fits := wild
+			for i, s := range p.Shapes {
+				fits = fits || (g.Shapes == nil || g.Shapes[i]) && request.FitsIn(s.Room)
+			}
+			if fits {
+				g.Requests.AppendRow(request)
+			}
+		}
+		p.Pods = append(p.Pods, g)
+	}
+	return p
+}
+
+// leastCostOf returns what the cheapest new nodes cost, +Inf where none help, by trying each
+// node for each pod: one that is there, one that was bought, or one more of a shape.
+func leastCostOf(p *Problem) float64 {
+	type host struct {
+		room  vec
+		shape int // -1 for one that is there
+	}
+	least := math.Inf(1)
+	var hosts []host
+	for row := range p.Free.Rows() {
+		hosts = append(hosts, host{p.Free.Row(nil, row), -1})
+	}
+	var place func(group, pod int, cost float64)
+	place = func(group, pod int, cost float64) {
+		if cost >= least {
+			return
+		}
+		if group == len(p.Pods) {
+			least = cost
+			return
+		}
+		g := &p.Pods[group]
+		if pod == g.Requests.Rows() {
+			place(group+1, 0, cost)
+			return
+		}
+		request := g.Requests.Row(nil, pod)
+		on := func(i int, cost float64) {
+			if room := hosts[i].room.Clone(); request.FitsIn(room) {
+				hosts[i].room.Sub(request)
+				place(group, pod+1, cost)
+				hosts[i].room = room
+			}
+		}
+		for i, h := range hosts {
+			if h.shape < 0 && (g.Rows == nil || g.Rows.Test(i)) || h.shape >= 0 && (g.Shapes == nil || g.Shapes[h.shape]) {
+				on(i, cost)
+			}
+		}
+		for i, s := range p.Shapes {
+			if g.Shapes == nil || g.Shapes[i] {
+				hosts = append(hosts, host{s.Room.Clone(), i})
+				on(len(hosts)-1, cost+s.Cost)
+				hosts = hosts[:len(hosts)-1]
+			}
+		}
+	}
+	place(0, 0, 0)
+	return least
+}
+
+// With nodes that are there and pods that may not go everywhere: the plan is valid, and no
+// bound is above what the cheapest nodes cost, found by trying all.
+func TestGroupsAgainstAll(t *testing.T) {
+	cheapest, proved, free, problems := 0, 0, 0, 0
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		wild := seed%4 == 0
+		p := randomGroups(r, 2, wild)
+		least := leastCostOf(p)
+		bound, err := p.AtLeast()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bound.AtLeast > least {
+			t.Fatalf("seed %d: at least %v, but the least cost is %v", seed, bound.AtLeast, least)
+		}
+		if wild {
+			continue
+		}
+		plan, err := p.Cheapest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkGroups(t, seed, plan, p)
+		if plan.AtLeast != min(bound.AtLeast, plan.Cost) || plan.Cost < least {
+			t.Fatalf("seed %d: %+v, but a bound of %v, and the least cost is %v", seed, plan, bound.AtLeast, least)
+		}
+		problems++
+		if plan.Cost == least {
+			cheapest++
+		}
+		if plan.Cost == plan.AtLeast {
+			proved++
+		}
+		if plan.Cost == 0 {
+			free++
+		}
+	}
+	if cheapest < problems*9/10 || proved < problems*3/4 || free < problems/10 {
+		t.Errorf("of %d plans %d cost the least, %d are proved to, and %d cost nothing", problems, cheapest, proved, free)
+	}
+}
+
+// checkGroups fails unless each pod of a plan is on a node to which it may go, and no node has
+// more than it can hold.
+func checkGroups(t *testing.T, seed uint64, plan Plan, p *Problem) {
+	t.Helper()
+	var room []vec
+	var shape []int
+	for row := range p.Free.Rows() {
+		room, shape = append(room, p.Free.Row(nil, row)), append(shape, -1)
+	}
+	cost := 0.0
+	for i, n := range plan.Counts {
+		cost += float64(n) * p.Shapes[i].Cost
+		for range n {
+			room, shape = append(room, p.Shapes[i].Room.Clone()), append(shape, i)
+		}
+	}
+	if cost != plan.Cost {
+		t.Fatalf("seed %d: %+v costs %v", seed, plan, cost)
+	}
+	pod := 0
+	for _, g := range p.Pods {
+		for i := range g.Requests.Rows() {
+			node := int(plan.Placement[pod])
+			if s := shape[node]; s < 0 && g.Rows != nil && !g.Rows.Test(node) || s >= 0 && g.Shapes != nil && !g.Shapes[s] {
+				t.Fatalf("seed %d: pod %d may not go to node %d", seed, pod, node)
+			}
+			request := g.Requests.Row(nil, i)
+			if !request.FitsIn(room[node]) {
+				t.Fatalf("seed %d: node %d has no room for pod %d", seed, node, pod)
+			}
+			room[node].Sub(request)
+			pod++
+		}
+	}
+}
+
 // leastCost lowers least to the cost of the cheapest counts that hold the pods, given
 // those of the shapes before i. No shape needs a node more than there are pods.
 func leastCost(least *float64, shapes []Shape, requests *vector.Matrix, counts []int, i int) {
@@ -258,6 +429,44 @@ func TestErrors(t *testing.T) {
 		if err == nil || err.Error() != c.want || c.is != nil && !errors.Is(err, c.is) || plan.Counts != nil {
 			t.Errorf("got %+v, %v; want %s", plan, err, c.want)
 		}
+	}
+}
+
+// The same of nodes that are there, and of groups.
+func TestProblemErrors(t *testing.T) {
+	ok := []Shape{{vec{4, 4}, 1}}
+	pods := func(p Pods) []Pods { return []Pods{{Requests: matrix(vec{1, 1})}, p} }
+	for _, c := range []struct {
+		p    Problem
+		want string
+	}{
+		{Problem{Shapes: ok, Pods: pods(Pods{})}, "provision: pods[1].Requests: it is nil"},
+		{Problem{Shapes: ok, Pods: pods(Pods{Requests: vector.NewMatrix(vector.Schema{}, 1, 3)})}, "provision: pods[1].Requests: got 3 columns, want 2 as in pods[0]: vector: shapes differ"},
+		{Problem{Shapes: ok, Free: vector.NewMatrix(vector.Schema{}, 1, 3), Pods: pods(Pods{Requests: matrix()})}, "provision: free: got 3 columns, want 2 as requests: vector: shapes differ"},
+		{Problem{Shapes: ok, Free: matrix(vec{1, 1}, vec{math.NaN(), 1}), Pods: pods(Pods{Requests: matrix()})}, "provision: free: row 1: column 0: amount NaN is no number"},
+		{Problem{Shapes: ok, Free: matrix(vec{1, 1}), Pods: pods(Pods{Requests: matrix(), Rows: vector.NewMask(2)})}, "provision: pods[1].Rows: got 2 rows, want 1 as in free: vector: shapes differ"},
+		{Problem{Shapes: ok, Pods: pods(Pods{Requests: matrix(), Shapes: []bool{true, true}})}, "provision: pods[1].Shapes: got 2 shapes, want 1: vector: shapes differ"},
+		{Problem{Shapes: ok, Pods: pods(Pods{Requests: matrix(vec{-1, 0})})}, "provision: pods[1].Requests: row 0: column 0: amount -1 is negative: want 0 or more"},
+	} {
+		for _, ask := range []func() error{
+			func() error { _, err := c.p.Cheapest(); return err },
+			func() error { _, err := c.p.AtLeast(); return err },
+		} {
+			if err := ask(); err == nil || err.Error() != c.want {
+				t.Errorf("got %v; want %s", err, c.want)
+			}
+		}
+	}
+	closed := Problem{Shapes: ok, Free: matrix(vec{9, 9}), Pods: pods(Pods{Requests: matrix(vec{1, 1}), Shapes: []bool{false}})}
+	if _, err := closed.Cheapest(); err == nil || err.Error() != "provision: pods[1].Requests: row 0: got [1 1], which fits on no shape" {
+		t.Errorf("got %v", err)
+	}
+	if b, err := closed.AtLeast(); err != nil || b.AtLeast != 0 {
+		t.Errorf("got %+v, %v: there is room", b, err)
+	}
+	closed.Free = matrix(vec{0, 9})
+	if b, err := closed.AtLeast(); err != nil || !math.IsInf(b.AtLeast, 1) || len(b.Why) != 1 || b.Why[0].Domain != 1 || b.Why[0].Member != -1 && b.Why[0].Member != 1 {
+		t.Errorf("got %+v, %v: no node helps", b, err)
 	}
 }
 
