@@ -13,8 +13,18 @@ import (
 func demandIn(t *testing.T, text string) *demand {
 	t.Helper()
 	c := mustAsk(both + text)
+	c.findGangs(nil)
 	o := testkit.Must(c.simulate(nil, vector.TieLowest()))
 	return c.demandOf(o)
+}
+
+// gangOf returns pods of a gang.
+func gangOf(n int, gang, requests string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(podYAML(fmt.Sprintf("%s-%d-%d", gang, i, len(requests)), requests, "schedulingGroup: {podGroupName: "+gang+"}"))
+	}
+	return b.String()
 }
 
 func repeat(n int, name, requests string) string {
@@ -48,6 +58,19 @@ func TestDemand(t *testing.T) {
 		// The scores spread the small ones over all nodes, and then no node is whole.
 		{"scores that spread", large + repeat(4, "p", "cpu: 4") + repeat(2, "q", "cpu: 16"), 0, []answer{{6, 3, 3, 6}}, "[3] 3 3"},
 		{"what is there is full", nodeYAML("full", "", "cpu: 4, pods: 9", "") + repeat(1, "a", "cpu: 3") + repeat(1, "b", "cpu: 3"), 0, []answer{{1, 1, 1, 1}}, "[1] 1 1"},
+		{"a gang of which a part has room", nodeYAML("g", "", "x/gpu: 8, pods: 9", "") + gangOf(3, "g", "x/gpu: 4"), 0, []answer{{3, 1, 1, 1}}, "[1] 1 1"},
+		{"two gangs that share what is free", nodeYAML("g", "", "x/gpu: 8, pods: 9", "") + gangOf(3, "g", "x/gpu: 4") + gangOf(3, "h", "x/gpu: 4"), 0, []answer{{6, 2, 2, 2}}, "[2] 2 2"},
+		{"a gang with a pod that has room on an old node alone", nodeYAML("old", "", "cpu: 2, pods: 9, x/key: 1", "") + large + podYAML("a", "x/key: 1", "schedulingGroup: {podGroupName: g}, "+attached("old")) + gangOf(1, "g", "cpu: 9"), 0,
+			[]answer{{}, {1, 1, 1, 1}}, "[0 1] 1 1"},
+		// With a new node the small pod goes there, and the old one has room for the large one.
+		{"room that a placed pod leaves", nodeYAML("old", "", "cpu: 8, pods: 9", "") + nodeYAML("s", "s", "cpu: 4, pods: 9", "unschedulable: true") +
+			podYAML("a", "cpu: 1", "") + podYAML("b", "cpu: 8", "") + podYAML("c", "cpu: 4", ""), 0, []answer{{1, 1, 1, 1}, {0, 0, 0, 0}}, "[1 0] 1 1"},
+		{"a pod on a full node that its DaemonSet waits for", nodeYAML("n1", "t", "cpu: 4, pods: 9", "") + podYAML("r", "cpu: 4", "nodeName: n1") + daemonYAML("d", "d", "cpu: 1", attached("n1")), 0, []answer{{}}, ""},
+		{"a DaemonSet that waits", nodeYAML("n1", "t", "cpu: 4, pods: 9", "") + podYAML("r", "cpu: 4", "nodeName: n1") + daemonYAML("d", "d", "cpu: 1", attached("n1")) + repeat(3, "p", "cpu: 2"), 0,
+			[]answer{{3, 3, 3, 3}}, "[3] 3 3"},
+		{"two pods of one DaemonSet", nodeYAML("n1", "t", "cpu: 4, pods: 9", "") + podYAML("r", "cpu: 1", "nodeName: n1") +
+			daemonYAML("d1", "d", "cpu: 1", "nodeName: n1") + daemonYAML("d2", "d", "cpu: 1500m", "nodeName: n1") + podYAML("p", "cpu: 2500m", ""), 0, []answer{{1, 1, 1, 1}}, "[1] 1 1"},
+		{"two static pods", nodeYAML("n1", "t", "cpu: 4, pods: 9", "") + daemonYAML("d1", "", "cpu: 1", "nodeName: n1") + daemonYAML("d2", "", "cpu: 1500m", "nodeName: n1") + podYAML("p", "cpu: 2500m", ""), 1, []answer{{}}, ""},
 	} {
 		d := demandIn(t, c.text)
 		if len(d.never) != c.never {

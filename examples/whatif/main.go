@@ -382,7 +382,7 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	if err != nil {
 		return fmt.Errorf("-add: %w", err)
 	}
-	line.Printf("placing %d pods on %d nodes", len(c.queue), c.state.Len())
+	c.line = line
 	result, err := c.simulate(add, opts.tie())
 	if err != nil {
 		return err

@@ -263,15 +263,14 @@ func (r *report) shapesByRow() []int {
 
 // pageMissing returns the part about missing nodes, nil when none is.
 func (r *report) pageMissing(d *shortage) *pageMissing {
-	if len(d.pods)+len(d.never)+len(d.waiting) == 0 {
+	if !d.some() {
 		return nil
 	}
 	x := &pageMissing{Hopeless: r.hopeless(d, mostRows)}
 	if len(d.pods) == 0 {
 		return x
 	}
-	x.Mix = fmt.Sprintf("Pods that fit on a new node: %d. All of them can be packed on %s. Cost %s, and no mix costs less than %s.",
-		len(d.pods), d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
+	x.Mix = d.answer()
 	x.About = strings.ReplaceAll(aboutMissing, "\n", " ")
 	x.Shapes = newPageTable(missingHead, d.rows(r))
 	for _, why := range d.mix.Why {
@@ -291,46 +290,38 @@ func (r *report) pageMissing(d *shortage) *pageMissing {
 	return x
 }
 
-// explainBound says what has to be bought, and from which shapes.
+// explainBound says what has to be bought, besides what is free, and from which shapes.
 func (r *report) explainBound(d *shortage, why gang.Infeasibility) string {
 	var names []string
-	sets, _ := d.restrictions()
-	set := why.Column - r.m.Len() // of shapes to which alone pods may go
 	for i := range d.shapes {
-		var supplies bool
-		switch {
-		case set >= 0:
-			supplies = sets[set].may[i]
-		case why.Column >= 0:
-			supplies = d.shapes[i].room()[why.Column] > 0
-		default:
-			supplies = d.fits(d.pods[why.Member], i)
+		supplies := d.mix.whole.may(why.Domain, i)
+		if why.Column >= 0 {
+			supplies = supplies && d.shapes[i].room()[why.Column] > 0
+		} else {
+			supplies = d.fits(d.mix.whole.order[why.Member], i)
 		}
 		if supplies {
 			names = append(names, d.shapes[i].name)
 		}
 	}
-	switch shapes := list(names, 5); {
-	case set >= 0:
-		return fmt.Sprintf("%s may go to new nodes of %s alone.", podCount(int(why.Needed)), shapes)
-	case why.Column < 0:
-		return fmt.Sprintf("%s of one request: only new nodes of %s take them, %.4g for a cost of 1 at most.",
-			podCount(int(why.Needed)), shapes, why.Available)
-	default:
-		return fmt.Sprintf("%s %s: only new nodes of %s have it, and a cost of 1 buys %s at most.", r.m.Name(why.Column),
-			r.m.Format(why.Column, why.Needed), shapes, r.m.Format(why.Column, math.Floor(why.Available)))
+	shapes := list(names, 5)
+	if why.Column < 0 {
+		return fmt.Sprintf("Places for %s like %s: only new nodes of %s have them, %.4g for a cost of 1 at most.",
+			podCount(int(why.Needed)), r.queue[d.mix.whole.order[why.Member]].key(), shapes, why.Available)
 	}
+	return fmt.Sprintf("%s %s more than is free: only new nodes of %s have it, and a cost of 1 buys %s at most.", r.m.Name(why.Column),
+		r.m.Format(why.Column, why.Needed), shapes, r.m.Format(why.Column, math.Floor(why.Available)))
 }
 
 // whyFewer says why one node less than the bound of a shape doesn't do.
 func (r *report) whyFewer(n need, why gang.Infeasibility) string {
-	switch why.Reason {
-	case gang.InfeasibleAggregate:
-		return fmt.Sprintf("%s: %s on %d nodes request %s of %s together, and the nodes have %s.", n.shape.name, podCount(len(n.pods)),
-			n.proved()-1, r.m.Format(why.Column, why.Needed), r.m.Name(why.Column), r.m.Format(why.Column, why.Available))
-	case gang.InfeasibleCopies:
-		return fmt.Sprintf("%s: %.0f pods request at least as much as one of them, and %d nodes have room for %.0f such.",
-			n.shape.name, why.Needed, n.proved()-1, why.Available)
+	fewer := fmt.Sprintf("%s: what is free and %s", n.shape.name, count(n.proved()-1, "new node"))
+	switch {
+	case why.Column >= 0 && why.Reason == gang.InfeasibleAggregate:
+		return fmt.Sprintf("%s have %s of %s, and the queue requests %s of them.", fewer,
+			r.m.Format(why.Column, why.Available), r.m.Name(why.Column), r.m.Format(why.Column, why.Needed))
+	case why.Reason == gang.InfeasibleCopies:
+		return fmt.Sprintf("%s have places for %.0f of %.0f pods.", fewer, why.Available, why.Needed)
 	}
-	return ""
+	return fmt.Sprintf("%s have no place for %s.", fewer, r.queue[n.plan.whole.order[why.Member]].key())
 }

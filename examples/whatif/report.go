@@ -13,7 +13,6 @@ import (
 	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
-	"github.com/resvec/resvec/vector/gang/provision"
 	"github.com/resvec/resvec/vectormap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -81,6 +80,9 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 	}
 	for _, kind := range sortedKeys(r.notRead) {
 		rows = append(rows, []string{"not read", fmt.Sprint(r.notRead[kind]), kind})
+	}
+	for _, hint := range r.hints() {
+		rows = append(rows, []string{"hint", "1", hint})
 	}
 	for _, problem := range r.problems {
 		rows = append(rows, []string{"problem", "1", problem})
@@ -366,18 +368,6 @@ func (r *report) unplaced() {
 	}
 }
 
-// A likeness is what pods have in common that fit nowhere for the same reason.
-type likeness struct {
-	request *vector.PodAmounts
-	verdict *verdict
-	gang    *gangOfPods
-}
-
-// likeness returns what decides about a pod of the queue.
-func (r *report) likeness(pod int) likeness {
-	return likeness{r.requests[pod], r.verdicts[pod], r.gangOf[pod]}
-}
-
 // amounts writes what a vector holds.
 func (r *report) amounts(v vector.ResourceVector) string {
 	var parts []string
@@ -411,7 +401,7 @@ func (r *report) format(j int, amount float64) string {
 type shortage struct {
 	*demand
 	needs []need // of each shape alone
-	mix   provision.Plan
+	mix   plan
 }
 
 // shortage returns what is missing.
@@ -429,50 +419,62 @@ func (r *report) shortage(tie vector.Tie, line *progress.Line) (*shortage, error
 		s.needs = append(s.needs, n)
 	}
 	var err error
-	s.mix, err = s.demand.mix()
-	return s, err
+	if s.mix, err = s.demand.mix(); err != nil {
+		return s, err
+	}
+	for i, n := range s.needs { // the scores may pack better
+		if cost := float64(float64(n.packed()) * n.shape.cost); len(n.pods) == len(s.pods) && cost < s.mix.Cost {
+			s.mix.Cost, s.mix.Counts = cost, make([]int, len(r.shapes))
+			s.mix.Counts[i] = n.packed()
+		}
+	}
+	return s, nil
 }
 
 // rows returns a row for each shape.
 func (d *shortage) rows(r *report) (rows [][]string) {
 	for _, n := range d.needs {
 		cells := []string{n.shape.name, fmt.Sprintf("%g", n.shape.cost), fmt.Sprint(len(n.pods))}
-		for _, nodes := range []int{n.packed(), n.proved(), n.scheduled} {
-			cell := "-"
-			if nodes > 0 {
-				cell = fmt.Sprint(nodes)
-			}
-			cells = append(cells, cell)
+		packed, proved, scheduled := "-", "-", "-"
+		if len(n.pods) > 0 {
+			packed, proved = fmt.Sprint(n.packed()), fmt.Sprint(n.proved())
 		}
+		if n.scheduled > 0 {
+			scheduled = fmt.Sprint(n.scheduled)
+		}
+		cells = append(cells, packed, proved, scheduled)
 		rows = append(rows, append(cells, r.amounts(n.shape.room())))
 	}
 	return rows
 }
 
-// nodes writes the nodes of the mix.
-func (d *shortage) nodes() string {
+// answer says on which new nodes all of the pods have a place.
+func (d *shortage) answer() string {
 	var parts []string
 	for i, n := range d.mix.Counts {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, d.shapes[i].name))
+			parts = append(parts, fmt.Sprintf("%s of shape %s", count(n, "new node"), d.shapes[i].name))
 		}
 	}
-	return strings.Join(parts, " + ")
+	return fmt.Sprintf("%s can be packed on what is free and %s. Cost %s, and no mix costs less than %s.",
+		count(len(d.pods), "pod"), strings.Join(parts, " + "), price(d.mix.Cost), price(d.mix.AtLeast))
 }
 
 // missingHead are the columns of shortage.rows.
 var missingHead = []string{"SHAPE", "COST", "PODS", "PACKED", "AT LEAST", "SCHEDULED", "A NEW ONE HAS"}
 
 // aboutMissing says what they mean.
-const aboutMissing = "PODS: how many of them fit on a new node of this shape.\n" +
-	"PACKED: this many new nodes hold these pods, when they are packed for that.\n" +
-	"AT LEAST: fewer nodes can't hold them, however they are packed.\n" +
+const aboutMissing = "COST: of a new node, 1 without -cost.\n" +
+	"PODS: how many of them fit on a new node of this shape.\n" +
+	"PACKED: this many new nodes, and what is free, hold these pods, when they are packed for that.\n" +
+	"AT LEAST: fewer new nodes can't hold them and all that are placed above, even if each\n" +
+	"of the queue went to another node, old or new.\n" +
 	"SCHEDULED: this many are needed when pods are placed by the scores above;\n" +
 	"- : one node per pod is not enough."
 
 // missing writes a shortage.
 func (r *report) missing(d *shortage) {
-	if len(d.pods)+len(d.never)+len(d.waiting) == 0 {
+	if !d.some() {
 		return
 	}
 	r.printf("\nNodes that are missing\n\n")
@@ -485,8 +487,12 @@ func (r *report) missing(d *shortage) {
 	r.printf("Pods that fit on a new node: %d. With one shape alone:\n\n", len(d.pods))
 	r.table(slices.Concat([][]string{missingHead}, d.rows(r)))
 	r.printf("\n%s\n", aboutMissing)
-	r.printf("\nAll of them can be packed on: %s. Cost %s, and no mix costs less than %s.\n",
-		d.nodes(), price(d.mix.Cost), price(d.mix.AtLeast))
+	r.printf("\n%s\n", d.answer())
+}
+
+// some reports whether any pod fits nowhere.
+func (d *shortage) some() bool {
+	return len(d.pods)+len(d.attached)+len(d.never)+len(d.waiting) > 0
 }
 
 // hopeless says which pods no new node helps.
@@ -495,6 +501,7 @@ func (r *report) hopeless(d *shortage, most int) (lines []string) {
 		what string
 		pods []int
 	}{
+		{"that stay with their node, which a new one is not", d.attached},
 		{"that fit on no new node of any shape", d.never},
 		{"of gangs that lack pods, or have one that fits on no new node", d.waiting},
 	} {
@@ -539,9 +546,12 @@ func orderText(order string) string {
 }
 
 // podCount is a number of pods in words.
-func podCount(n int) string {
-	if n == 1 {
-		return "1 pod"
+func podCount(n int) string { return count(n, "pod") }
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
 	}
-	return fmt.Sprintf("%d pods", n)
+	return fmt.Sprintf("%d %s", n, thing)
 }

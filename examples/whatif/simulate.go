@@ -34,13 +34,17 @@ type mayGo struct {
 	reasons map[string]int
 }
 
+// mostAtOnce is how many pods are placed before it is said how far it is.
+const mostAtOnce = 4096
+
 // simulate places the queue, pod after pod, on the cluster with some nodes more.
 // A pod that fits nowhere is passed over; nothing is evicted for it. A gang is placed when
 // its first pod's turn comes, as many as it needs or nothing.
 func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
-	o := &outcome{final: c.state.Clone(), more: add, rows: make([]int, len(c.requests)),
+	o := &outcome{more: add, rows: make([]int, len(c.requests)),
 		partial: make(map[*gangOfPods]int), allowed: make(map[*verdict]*mayGo)}
-	if err := o.add(add); err != nil {
+	var err error
+	if o.final, o.added, err = c.with(add); err != nil {
 		return nil, err
 	}
 	for _, v := range c.verdicts {
@@ -49,19 +53,24 @@ func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
 		}
 	}
 	start := time.Now()
+	var single []int // pods that are placed at once
 	for i := range c.requests {
 		g := c.gangOf[i]
-		switch {
-		case g == nil:
-			if err := c.place(o, i, tie); err != nil {
-				return nil, err
-			}
-		case g.pods[0] == i:
+		if g == nil {
+			single = append(single, i)
+		}
+		if g != nil && g.pods[0] == i || len(single) == mostAtOnce {
+			c.line.Printf("placing pod %d of %d on %d nodes", i+1, len(c.requests), o.final.Len())
+			c.place(o, single, tie)
+			single = single[:0]
+		}
+		if g != nil && g.pods[0] == i {
 			if err := c.placeAll(o, g, tie); err != nil {
 				return nil, err
 			}
 		}
 	}
+	c.place(o, single, tie)
 	o.elapsed = time.Since(start)
 	for _, row := range o.rows {
 		if row >= 0 {
@@ -71,34 +80,26 @@ func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
 	return o, nil
 }
 
-// place places a pod, if it fits anywhere.
-func (c *cluster) place(o *outcome, i int, tie vector.Tie) error {
-	decision, err := o.final.Decide(c.requests[i], o.allowed[c.verdicts[i]].rows)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.queue[i].from, err)
+// place places pods that fit somewhere, one after the other, and returns how many.
+func (c *cluster) place(o *outcome, pods []int, tie vector.Tie) (placed int) {
+	var requests []vector.PodAmounts
+	var among []*vector.Mask
+	for _, i := range pods {
+		requests = append(requests, *c.requests[i])
+		among = append(among, o.allowed[c.verdicts[i]].rows)
 	}
-	row := decision.Choose(tie)
-	o.rows[i] = row
-	if row < 0 {
-		return nil
+	for k, row := range o.final.Place(nil, requests, among, tie) {
+		o.rows[pods[k]] = int(row)
+		if row >= 0 {
+			placed++
+		}
 	}
-	if err := o.final.Assume(row, c.requests[i]); err != nil {
-		return fmt.Errorf("%s: %w", c.queue[i].from, err)
-	}
-	return nil
+	return placed
 }
 
 // placeAll places as many pods of a gang as it needs, and more where they fit, or none.
 func (c *cluster) placeAll(o *outcome, g *gangOfPods, tie vector.Tie) error {
-	found := 0
-	for _, i := range g.pods {
-		if err := c.place(o, i, tie); err != nil {
-			return err
-		}
-		if o.rows[i] >= 0 {
-			found++
-		}
-	}
+	found := c.place(o, g.pods, tie)
 	if found >= g.least {
 		return nil
 	}
@@ -149,39 +150,36 @@ func (c *cluster) explain(o *outcome, pod int) string {
 		return o.final.Explain(c.requests[pod], v.rows, v.reasons)
 	}
 	text := fmt.Sprintf("%d of the %d pods of gang %s have room at once, and it takes %s", o.partial[g], len(g.pods), g.name, g.takes())
-	if c.hasRoom(o, pod) {
+	if o.fitsNow(c, pod) {
 		return text + "."
 	}
 	return text + "; " + o.final.Explain(c.requests[pod], v.rows, v.reasons)
 }
 
-// hasRoom reports whether a pod that was left out fits on a node by itself.
-func (c *cluster) hasRoom(o *outcome, pod int) bool {
-	for row := range o.allowed[c.verdicts[pod]].rows.All() {
-		if o.final.Fits(row, c.requests[pod]) {
-			return true
-		}
-	}
-	return false
+// fitsNow reports whether a pod that was left out fits on a node by itself.
+func (o *outcome) fitsNow(c *cluster, pod int) bool {
+	return o.final.FitsAny(c.requests[pod], o.allowed[c.verdicts[pod]].rows)
 }
 
-// add adds new nodes with their daemons. No object has such a name.
-func (o *outcome) add(add []addition) error {
+// with returns the cluster with new nodes, on which their daemons run, before the queue is
+// placed, and the shape of each new node. No object has the name of one.
+func (c *cluster) with(add []addition) (state *placement.State, added []*shape, err error) {
+	state = c.state.Clone()
 	next := make(map[*shape]int)
 	for _, a := range add {
 		for range a.count {
 			next[a.shape]++
 			name := fmt.Sprintf("%s +%d", a.shape.name, next[a.shape])
-			if err := o.final.AddAmounts(name, a.shape.allocatable); err != nil {
-				return err
+			if err := state.AddAmounts(name, a.shape.allocatable); err != nil {
+				return nil, nil, err
 			}
-			if err := o.final.Bind(a.shape.daemons, name); err != nil {
-				return err
+			if err := state.Bind(a.shape.daemons, name); err != nil {
+				return nil, nil, err
 			}
-			o.added = append(o.added, a.shape)
+			added = append(added, a.shape)
 		}
 	}
-	return nil
+	return state, added, nil
 }
 
 // unplaced returns the pods of the queue that fit nowhere.

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/resvec/resvec/examples/internal/command"
+	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A snapshot is what the files say, sorted out: what counts and what doesn't.
@@ -30,6 +30,8 @@ type snapshot struct {
 	orphans  []pod // on nodes that are not in the snapshot
 	vast     []pod // that request more than can be computed with, so more than any node has
 	parts    []pod // that ask KAI-Scheduler for parts of GPUs
+
+	startup []string // keys of taints that a new node loses
 
 	notRead  map[string]int // see objects
 	unknown  map[string]int // see objects
@@ -126,11 +128,27 @@ func (s *snapshot) ignore(names []string) error {
 			}
 		}
 		if out.pods == 0 {
-			return fmt.Errorf("%s: no pod requests it", name)
+			return fmt.Errorf("%s: no pod requests it%s", name, command.Nearest(name, s.requested()))
 		}
 		s.ignored = append(s.ignored, out)
 	}
 	return nil
+}
+
+// requested returns the names of all resources that containers request.
+func (s *snapshot) requested() (names []string) {
+	for _, pods := range [][]pod{s.running, s.queue} {
+		for _, p := range pods {
+			for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+				for _, list := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
+					for name := range list {
+						names = append(names, string(name))
+					}
+				}
+			}
+		}
+	}
+	return names
 }
 
 // without returns a pod without a resource; nil if it doesn't request it.
@@ -206,6 +224,7 @@ type cluster struct {
 	inBytes  map[string]bool      // extended resources of which nodes have Ki, Mi, Gi
 	shapes   []shape
 	shapeOf  map[string]int // by node
+	line     *progress.Line // says how far it is
 }
 
 // newCluster puts a snapshot into the form of the library.
@@ -319,133 +338,4 @@ func barePods(pods []pod) (bare []*corev1.Pod) {
 		bare = append(bare, p.Pod)
 	}
 	return bare
-}
-
-// A shape is a kind of node that the cluster has.
-type shape struct {
-	name  string
-	nodes []string       // of this shape
-	host  placement.Host // a new one, as filters see it
-
-	allocatable vector.ResourceVector // what a new one has
-	daemons     *vector.PodAmounts    // what runs on every new one
-	cost        float64
-}
-
-// room returns what a new node has for other pods.
-func (s *shape) room() vector.ResourceVector {
-	room := s.allocatable.Clone()
-	room.Sub(s.daemons.Requested)
-	return room
-}
-
-// findShapes returns the shapes of nodes in the order in which they appear. Nodes
-// are of one shape when they have the same instance type, or none, the same amounts, the
-// same devices and taints, and the same values of the labels that pods of the queue select
-// by. Nodes of one type may differ in cpu, memory and ephemeral storage, of
-// which the kubelet and the hardware keep a little more here or there; a new one
-// has the least of each. It runs as much as the node whose DaemonSet and static
-// pods request most, resource by resource.
-func (c *cluster) findShapes() error {
-	var labels []string
-	for _, p := range c.queue {
-		labels = append(labels, placement.Keys(p.Pod)...)
-	}
-	slices.Sort(labels)
-	labels = slices.Compact(labels)
-	index := make(map[string]int)
-	c.shapeOf = make(map[string]int)
-	for row, n := range c.nodes {
-		amounts, err := c.m.NodeAllocatable(nil, n.Node, nil)
-		if err != nil {
-			return fmt.Errorf("%s: status.allocatable: %w", n.from, err)
-		}
-		instance, host := n.Labels[corev1.LabelInstanceTypeStable], c.hosts[row].New()
-		key := c.shapeKey(instance, amounts, &host, labels)
-		i, known := index[key]
-		if !known {
-			i = len(c.shapes)
-			index[key] = i
-			c.shapes = append(c.shapes, shape{name: cmp.Or(instance, "as "+n.Name), host: host, allocatable: amounts, cost: 1,
-				daemons: &vector.PodAmounts{Requested: c.m.NewVector(), Scored: c.m.NewVector()}})
-		}
-		c.shapeOf[n.Name] = i
-		s := &c.shapes[i]
-		s.nodes = append(s.nodes, n.Name)
-		for j, amount := range amounts {
-			s.allocatable[j] = min(s.allocatable[j], amount)
-		}
-	}
-	nameTwins(c.shapes)
-	return c.addDaemons()
-}
-
-// shapeKey returns what nodes of one shape have in common.
-func (c *cluster) shapeKey(instance string, amounts vector.ResourceVector, host *placement.Host, labels []string) string {
-	key := amounts.Clone()
-	for j := range key {
-		switch name := c.m.Name(j); {
-		case instance == "":
-		case name == "cpu", name == "memory", name == "ephemeral-storage":
-			key[j] = 0
-		}
-	}
-	parts := []string{fmt.Sprint(instance, key, host.Closed, host.Taints)}
-	for _, d := range host.Devices {
-		if part := fmt.Sprint(d.Product, d.Sharing); part != parts[len(parts)-1] {
-			parts = append(parts, part)
-		}
-	}
-	for _, label := range labels {
-		value, has := host.Node.Labels[label]
-		parts = append(parts, fmt.Sprint(has, value))
-	}
-	return strings.Join(parts, "\n")
-}
-
-// nameTwins names shapes of one instance type after a node of each.
-func nameTwins(shapes []shape) {
-	count := make(map[string]int)
-	for _, s := range shapes {
-		count[s.name]++
-	}
-	for i := range shapes {
-		if s := &shapes[i]; count[s.name] > 1 {
-			s.name += " as " + s.nodes[0]
-		}
-	}
-}
-
-// addDaemons sets what runs on every new node.
-func (c *cluster) addDaemons() error {
-	sums := make(map[string]*vector.PodAmounts) // by node
-	for _, p := range c.running {
-		if !isDaemon(p) {
-			continue
-		}
-		r, err := placement.RequestOf(c.m, p.Pod)
-		if err != nil {
-			return fmt.Errorf("%s: its requests: %w", p.from, err)
-		}
-		sum := sums[p.Spec.NodeName]
-		if sum == nil {
-			sum = new(vector.PodAmounts)
-			sums[p.Spec.NodeName] = sum
-		}
-		sum.Requested.Add(r.Requested)
-		sum.Scored.Add(r.Scored)
-	}
-	for name, sum := range sums {
-		daemons := c.shapes[c.shapeOf[name]].daemons
-		daemons.Requested.SetMax(sum.Requested)
-		daemons.Scored.SetMax(sum.Scored)
-	}
-	return nil
-}
-
-// isDaemon reports whether a pod is one that comes with its node: of a DaemonSet,
-// or a static one.
-func isDaemon(p pod) bool {
-	owner := metav1.GetControllerOf(p.Pod)
-	return owner != nil && (owner.Kind == "DaemonSet" || owner.Kind == "Node")
 }

@@ -22,6 +22,21 @@ func nodeYAML(name, instance, allocatable, spec string) string {
 	return fmt.Sprintf("- {apiVersion: v1, kind: Node, metadata: {name: %s%s}, spec: {%s}, status: {allocatable: {%s}}}\n", name, labels, spec, allocatable)
 }
 
+// daemonYAML returns a pod of a DaemonSet, or of a node by itself if that is its name.
+func daemonYAML(name, owner, requests, spec string) string {
+	kind := "DaemonSet"
+	if owner == "" {
+		kind = "Node"
+	}
+	return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, ownerReferences: [{kind: %s, name: %q, controller: true, apiVersion: apps/v1, uid: d}]}, spec: {containers: [{name: c, resources: {requests: {%s}}}], %s}}\n",
+		name, kind, owner, requests, spec)
+}
+
+// attached is what the DaemonSet controller writes into the spec of a pod.
+func attached(node string) string {
+	return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [" + node + "]}]}]}}}"
+}
+
 func podYAML(name, requests, spec string) string {
 	if spec != "" {
 		spec = ", " + spec
@@ -125,9 +140,6 @@ func TestConstraints(t *testing.T) {
 
 // Nodes of one instance type are one shape, unless they have other devices.
 func TestShapes(t *testing.T) {
-	daemon := func(name, node, requests string) string {
-		return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, ownerReferences: [{kind: DaemonSet, name: d, controller: true, apiVersion: apps/v1, uid: d}]}, spec: {nodeName: %s, containers: [{name: c, resources: {requests: {%s}}}]}}\n", name, node, requests)
-	}
 	c := mustAsk(both +
 		nodeYAML("a1", "big", "cpu: 8, memory: 100, pods: 10", "") +
 		nodeYAML("a2", "big", "cpu: 7, memory: 120, pods: 10", "unschedulable: true") +
@@ -136,9 +148,9 @@ func TestShapes(t *testing.T) {
 		nodeYAML("c1", "", "cpu: 2, memory: 10, pods: 10", "") +
 		nodeYAML("c2", "", "cpu: 2, memory: 10, pods: 10", "") +
 		nodeYAML("c3", "", "cpu: 2, memory: 11, pods: 10", "") +
-		daemon("d1", "a1", "cpu: 1, memory: 10") +
-		daemon("d2", "a2", "cpu: 500m, memory: 20") +
-		daemon("d3", "a2", "cpu: 200m") +
+		daemonYAML("d1", "d", "cpu: 1, memory: 10", "nodeName: a1") +
+		daemonYAML("d2", "d", "cpu: 500m, memory: 20", "nodeName: a2") +
+		daemonYAML("e2", "e", "cpu: 200m", "nodeName: a2") +
 		podYAML("p", "cpu: 3", "nodeName: a1"))
 	var got []string
 	for i := range c.shapes {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
@@ -21,10 +22,11 @@ type verdict struct {
 func (c *cluster) findVerdicts() {
 	known := make(map[string]*verdict)
 	for _, p := range c.queue {
-		key := demands(p.Pod)
+		_, daemon := daemonOf(p)
+		key := fmt.Sprint(daemon, demands(p.Pod))
 		v := known[key]
 		if v == nil {
-			v = c.judge(placement.NewFilter(p.Pod))
+			v = c.judge(placement.NewFilter(p.Pod), daemon)
 			known[key] = v
 		}
 		c.verdicts = append(c.verdicts, v)
@@ -50,7 +52,9 @@ func demands(p *corev1.Pod) string {
 	return string(key)
 }
 
-func (c *cluster) judge(f *placement.Filter) *verdict {
+// judge asks about all nodes and shapes. A pod of a DaemonSet stays with its node: a new one
+// gets another pod.
+func (c *cluster) judge(f *placement.Filter, daemon bool) *verdict {
 	v := &verdict{rows: vector.NewMask(len(c.hosts)), reasons: make(map[string]int), kept: make(map[string][]int)}
 	for row := range c.hosts {
 		refusal := f.Refuse(&c.hosts[row])
@@ -62,7 +66,11 @@ func (c *cluster) judge(f *placement.Filter) *verdict {
 		v.kept[refusal.Detail] = append(v.kept[refusal.Detail], row)
 	}
 	for i := range c.shapes {
-		v.shapes = append(v.shapes, f.Refuse(&c.shapes[i].host))
+		refusal := f.Refuse(&c.shapes[i].host)
+		if daemon && refusal.Reason == "" {
+			refusal = placement.Refusal{Reason: "node(s) didn't match Pod's node affinity/selector", Detail: "a DaemonSet's pod has its node"}
+		}
+		v.shapes = append(v.shapes, refusal)
 	}
 	return v
 }

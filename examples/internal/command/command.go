@@ -3,6 +3,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 )
 
 // The exit statuses.
@@ -109,4 +111,50 @@ func (h Help) Status(err error, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	return Failed
+}
+
+// Nearest returns a remark about the names that are most like one that is none of them:
+// "; the nearest is a", or the nearest are, of at most three. It is empty where none is alike.
+func Nearest(name string, names []string) string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	limit := (len(name) + 2) / 3
+	distances := make(map[string]int)
+	for _, other := range names {
+		distances[other] = distance(name, other)
+	}
+	names = slices.DeleteFunc(names, func(other string) bool {
+		return distances[other] > limit && !strings.Contains(other, name) && !strings.Contains(name, other)
+	})
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(distances[a], distances[b]) })
+	switch names = names[:min(len(names), 3)]; len(names) {
+	case 0:
+		return ""
+	case 1:
+		return "; the nearest is " + names[0]
+	default:
+		return "; the nearest are " + strings.Join(names, ", ")
+	}
+}
+
+// distance returns how many bytes have to be put in, taken out or replaced to make b of a
+// (Levenshtein, Binary codes capable of correcting deletions, insertions, and reversals, 1966).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,8 @@ type Host struct {
 	Taints  []corev1.Taint  // of the node, and of what its status says
 	Devices []device.Device // as its labels describe them
 	Closed  string          // a field that can't be read, so that no pod may go there; empty: none
+
+	selected *corev1.Node // what selectors see, if that isn't Node
 }
 
 // Hosts returns what filters look at, in the order of the nodes. A cordoned node has the
@@ -56,23 +59,65 @@ func Hosts(nodes []*corev1.Node) ([]Host, error) {
 	return hosts, nil
 }
 
-// New returns a host like h that has just joined the cluster: without the name, the taints
-// of a node that is cordoned or ill, and the labels that no other node has.
-func (h *Host) New() Host {
+// newName is the name of a new node for selectors. No pod can name it, as it is no name.
+const newName = "a new node"
+
+// New returns a host like h that has just joined the cluster and is ready: without the name
+// and the taints that say how a node is at present. Selectors see a name that is none of a node
+// that is there. startup are the keys of more taints that a node loses once it is ready.
+func (h *Host) New(startup ...string) Host {
 	h2 := Host{Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(h.Node.Labels)}}, Devices: h.Devices, Closed: h.Closed}
 	delete(h2.Node.Labels, corev1.LabelHostname)
+	h2.selected = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: newName, Labels: map[string]string{corev1.LabelHostname: newName}}}
+	maps.Copy(h2.selected.Labels, h2.Node.Labels)
 	for _, taint := range h.Taints {
-		if !isPassing(taint.Key) {
+		if !isPassing(taint.Key) && !slices.Contains(startup, taint.Key) {
 			h2.Taints = append(h2.Taints, taint)
 		}
 	}
 	return h2
 }
 
-// isPassing reports whether a taint says how a node is at present, and not what it is.
+// passing are the taints that a node has while it starts, is ill or goes, by key or, with a
+// slash at the end, the beginning of it. README.md has the sources.
+var passing = []string{
+	"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/",
+	"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler",
+	"startup-taint.cluster-autoscaler.kubernetes.io/", "ignore-taint.cluster-autoscaler.kubernetes.io/",
+	"status-taint.cluster-autoscaler.kubernetes.io/",
+	"karpenter.sh/disrupted", "karpenter.sh/disruption", "karpenter.sh/unregistered",
+	"node.cluster.x-k8s.io/uninitialized", "node.cluster.x-k8s.io/outdated-revision",
+	"cni.istio.io/not-ready", "cloud.google.com/impending-node-termination", "aws-node-termination-handler/",
+}
+
+// isPassing reports whether a taint says how a node is at present, and not what it is. Agents
+// of networks and volumes have one of a common form, such as ebs.csi.aws.com/agent-not-ready.
 func isPassing(key string) bool {
-	return strings.HasPrefix(key, "node.kubernetes.io/") || strings.HasPrefix(key, "node.cloudprovider.kubernetes.io/") ||
-		key == "ToBeDeletedByClusterAutoscaler" || key == "DeletionCandidateOfClusterAutoscaler"
+	return strings.HasSuffix(key, "/agent-not-ready") || slices.ContainsFunc(passing, func(p string) bool {
+		return key == p || strings.HasSuffix(p, "/") && strings.HasPrefix(key, p)
+	})
+}
+
+// NameOf returns the name of the only node to which a pod may go by its required affinity, as
+// the DaemonSet controller writes it; "" where it names none or several.
+func NameOf(pod *corev1.Pod) (name string) {
+	a := pod.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		of := ""
+		for _, f := range term.MatchFields {
+			if f.Key == metav1.ObjectNameField && f.Operator == corev1.NodeSelectorOpIn && len(f.Values) == 1 {
+				of = f.Values[0]
+			}
+		}
+		if of == "" || name != "" && of != name {
+			return ""
+		}
+		name = of
+	}
+	return name
 }
 
 // A Filter is what a pod demands of its node besides room: that it tolerates the taints,
@@ -160,17 +205,18 @@ func (f *Filter) Refuse(h *Host) Refusal {
 		}
 		return Refusal{"node(s) had untolerated taint(s)", "taint " + strings.TrimSuffix(taint.Key+"="+taint.Value, "=")}
 	}
+	node := cmp.Or(h.selected, h.Node)
 	const unmatched = "node(s) didn't match Pod's node affinity/selector"
 	for _, key := range slices.Sorted(maps.Keys(f.selector)) {
-		if value, has := h.Node.Labels[key]; !has || value != f.selector[key] {
+		if value, has := node.Labels[key]; !has || value != f.selector[key] {
 			return Refusal{unmatched, fmt.Sprintf("nodeSelector %s=%s", key, f.selector[key])}
 		}
 	}
-	if ok, _ := f.affinity.Match(h.Node); !ok { // what does not parse matches nothing, as in kube-scheduler
+	if ok, _ := f.affinity.Match(node); !ok { // what does not parse matches nothing, as in kube-scheduler
 		return Refusal{unmatched, "required node affinity"}
 	}
 	for _, label := range f.cards {
-		if product := h.Node.Labels[label]; !hasWhole(h.Devices, product) {
+		if product := node.Labels[label]; !hasWhole(h.Devices, product) {
 			return Refusal{"node(s) had no whole " + product, "whole card " + product}
 		}
 	}

@@ -208,14 +208,39 @@ func (s *State) Decide(r *vector.PodAmounts, rows *vector.Mask) (Decision, error
 	return decision, s.scores.Score(s.points, *r, &s.fits)
 }
 
-// Fits reports whether the node in a row has room for a pod.
-func (s *State) Fits(row int, r *vector.PodAmounts) bool {
-	return r.Requested.FitsIn(s.nodes.Free().Row(nil, row))
+// FitsAny reports whether one of some nodes has room for a pod.
+func (s *State) FitsAny(r *vector.PodAmounts, rows *vector.Mask) bool {
+	vector.Fit(&s.fits, s.nodes.Free(), r.Requested)
+	s.fits.And(&s.fits, rows)
+	return s.fits.Any()
 }
 
 // Choose returns one of the best nodes by a rule for ties, or -1 when no node can
 // hold the pod.
 func (d Decision) Choose(tie vector.Tie) int { return vector.ArgMax(d.Scores, d.Fits, tie) }
+
+// Place places pods one after the other, as a loop of Decide, Choose and Assume does, and faster:
+// what is alike is looked at once. It sets dst[i] to the row of pods[i], -1 for none, and
+// returns dst. among[i] are the rows that pods[i] may go to; pods that may go to the same rows
+// should have the same mask.
+func (s *State) Place(dst []int32, pods []vector.PodAmounts, among []*vector.Mask, tie vector.Tie) []int32 {
+	if s.scores != nil {
+		return s.scores.Place(dst, pods, among, tie)
+	}
+	dst = dst[:0]
+	for i := range pods {
+		d, err := s.Decide(&pods[i], among[i])
+		row := d.Choose(tie)
+		if err == nil && row >= 0 {
+			err = s.Assume(row, &pods[i])
+		}
+		if err != nil {
+			row = -1 // amounts that no node can have
+		}
+		dst = append(dst, int32(row))
+	}
+	return dst
+}
 
 // Best sets dst to all nodes with the greatest score among those that can hold
 // the pod. It is empty when none can.
