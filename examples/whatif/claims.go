@@ -143,6 +143,11 @@ func (s *snapshot) countClaims(d *dra) error {
 	for name, problem := range inventory.AllProblems() {
 		s.problems = append(s.problems, strings.TrimPrefix(name+": ", ": ")+problem.String())
 	}
+	for _, slice := range d.slices {
+		if slice.Spec.NodeName != nil {
+			put(&s.sliced, *slice.Spec.NodeName, true)
+		}
+	}
 	requests := d.requests(slices.Concat(s.running, s.queue))
 	wanted := make(map[criterion]bool)
 	for _, sum := range requests {
@@ -403,9 +408,9 @@ func (d *dra) with(other *dra) *dra {
 }
 
 // put sets a value in a map that is made when it is needed.
-func put[V any](m *map[string]V, key string, value V) {
+func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
-		*m = make(map[string]V)
+		*m = make(map[K]V)
 	}
 	(*m)[key] = value
 }

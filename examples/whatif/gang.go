@@ -2,7 +2,10 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+
+	"github.com/resvec/resvec/examples/internal/command"
 )
 
 // gangKeys are the labels and annotations by which schedulers group pods: Volcano,
@@ -61,4 +64,22 @@ func gangName(p pod, keys []string) string {
 		return ""
 	}
 	return p.Namespace + "/" + name
+}
+
+// unusedKeys says which keys no pod has as a label or annotation.
+func (c *cluster) unusedKeys(keys []string) (remarks []string) {
+	there := make(map[string]bool)
+	for _, p := range slices.Concat(c.queue, c.running, c.gated) {
+		for _, m := range []map[string]string{p.Labels, p.Annotations} {
+			for key := range m {
+				there[key] = true
+			}
+		}
+	}
+	for _, key := range keys {
+		if !there[key] {
+			remarks = append(remarks, fmt.Sprintf("%s: no pod has this label or annotation%s", key, command.Nearest(key, sortedKeys(there))))
+		}
+	}
+	return remarks
 }

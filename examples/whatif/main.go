@@ -3,7 +3,7 @@
 // shape are missing.
 //
 //	kubectl get nodes,pods -A -o json | go run ./examples/whatif -snapshot -
-//	go run ./examples/whatif -snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3
+//	go run ./examples/whatif cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3
 //	go run ./examples/whatif -html report.html
 //
 // Files are JSON or YAML, as kubectl prints them: lists, or one object after the
@@ -33,6 +33,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +62,7 @@ type options struct {
 	bindings, all                   bool
 	gang                            string // label or annotation keys, separated by commas
 	ignore                          files  // names of resources
+	startup                         files  // keys of taints
 	topology                        topologyOptions
 	html                            string
 	speed                           bool // is written
@@ -149,11 +151,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // help is what -help prints.
 var help = command.Help{
-	Name:  "whatif",
+	Name: "whatif", Arguments: "[snapshot ...]",
 	About: "Places the pods that wait on a snapshot of a cluster: where they go, which fit nowhere\nand why, and which nodes are missing. Without files it takes a sample cluster.",
 	Groups: []command.Group{
 		{Title: "The cluster and its pods", Example: "-snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3",
-			Flags: []string{"snapshot", "nodes", "pods", "pending", "add", "cost"}},
+			Flags: []string{"snapshot", "nodes", "pods", "pending", "add", "cost", "startup-taint"}},
 		{Title: "How pods are placed", Example: "-score MostAllocated=1 -resources cpu=1,nvidia.com/gpu=5 -ties lowest",
 			Flags: []string{"score", "resources", "strategy", "order", "ties", "seed", "ignore"}},
 		{Title: "Gangs, and in which racks they go", Example: "-gang example.com/gang -topology example.com/block,example.com/rack -required example.com/rack",
@@ -177,6 +179,7 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.Var(&opts.pending, "pending", "`file` of pods that are to be placed besides")
 	flags.Var(&opts.adds, "add", "place with more nodes: `shape=n`, where a node's name stands for its shape too")
 	flags.Var(&opts.costs, "cost", "what a node of a shape costs: `shape=price` (default 1)")
+	flags.Var(&opts.startup, "startup-taint", "`key` of a taint that nodes lose once they are ready, so that new ones lack it; README.md lists those that are known")
 	flags.Var(&opts.scores, "score", "`type=weight` of LeastAllocated or MostAllocated, or of the type of -strategy, and BalancedAllocation")
 	flags.Var(&opts.resources, "resources", "`name=weight` of the resources that are scored")
 	flags.StringVar(&opts.strategyFile, "strategy", "", "`file` with a scoringStrategy of kube-scheduler, in the place of LeastAllocated and its resources; its weight is 1, or that of its type in -score")
@@ -193,6 +196,11 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.StringVar(&opts.html, "html", "", "write the answer as a page for a browser, too, to this `file`")
 	if err := help.Parse(flags, args, stdout); err != nil {
 		return nil, err
+	}
+	for _, name := range flags.Args() {
+		if err := opts.snapshots.Set(name); err != nil {
+			return nil, command.UsageError{Err: err}
+		}
 	}
 	if err := opts.check(); err != nil {
 		return nil, command.UsageError{Err: err}
@@ -328,8 +336,8 @@ func (o *options) terms() (compile func(*vectormap.ResourceVectorMap) ([]scoring
 func (o *options) isSample() bool { return len(o.snapshots)+len(o.nodes)+len(o.pods) == 0 }
 
 // readAll reads the files of the command line.
-func (o *options) readAll(stdin io.Reader) (cluster, pending *objects, err error) {
-	cluster, pending = new(objects), new(objects)
+func (o *options) readAll(stdin io.Reader, line *progress.Line) (cluster, pending *objects, err error) {
+	cluster, pending = &objects{line: line}, &objects{line: line}
 	for _, f := range []struct {
 		names files
 		into  *objects
@@ -352,10 +360,13 @@ func (o *options) readAll(stdin io.Reader) (cluster, pending *objects, err error
 	return cluster, pending, err
 }
 
+// gcPercent lets garbage take less room than usual beside a large snapshot.
+const gcPercent = 40
+
 // whatif answers the question of the command line.
 func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) error {
-	line.Printf("reading")
-	objects, pending, err := opts.readAll(stdin)
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	objects, pending, err := opts.readAll(stdin, line)
 	if err != nil {
 		return err
 	}
@@ -370,6 +381,9 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	if err := snapshot.ignore(opts.ignore); err != nil {
 		return fmt.Errorf("-ignore: %w", err)
 	}
+	if err := snapshot.loseTaints(opts.startup); err != nil {
+		return fmt.Errorf("-startup-taint: %w", err)
+	}
 	c, err := newCluster(snapshot, terms)
 	if err != nil {
 		return err
@@ -382,7 +396,6 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	if err != nil {
 		return fmt.Errorf("-add: %w", err)
 	}
-	c.line = line
 	result, err := c.simulate(add, opts.tie())
 	if err != nil {
 		return err
@@ -431,7 +444,15 @@ func (c *cluster) findShape(name string) (*shape, error) {
 		}
 		known = append(known, c.shapes[i].name)
 	}
-	return nil, fmt.Errorf("no shape and no node is called %q; the shapes are %s", name, list(known, 20))
+	return nil, fmt.Errorf("no shape and no node is called %q; the shapes are %s%s", name, list(known, 20), command.Nearest(name, c.names()))
+}
+
+// names returns the names of all shapes and nodes.
+func (c *cluster) names() (names []string) {
+	for _, s := range c.shapes {
+		names = append(append(names, s.name), s.nodes...)
+	}
+	return names
 }
 
 // setCosts sets what the shapes cost.

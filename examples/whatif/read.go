@@ -1,28 +1,26 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"time"
 
+	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/internal/document"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/api/resource"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 )
 
 // objects are the objects of some files.
@@ -32,7 +30,8 @@ type objects struct {
 
 	// unknown are the fields that this program's Kubernetes types don't have, by
 	// path without indices, and in how many objects they are.
-	unknown map[string]int
+	unknown       map[string]int
+	unknownFields int // the sum
 
 	problems []string // fields of nodes that can't be read
 
@@ -40,6 +39,9 @@ type objects struct {
 
 	least map[string]int // how many pods a PodGroup needs, by namespace/name
 	dra
+
+	line   *progress.Line           // says how far it is
+	shared map[shareKey]*corev1.Pod // pods that others may share
 }
 
 // place says where an object was read.
@@ -51,14 +53,16 @@ type node struct {
 	closed string // the path of a field that can't be read; no pod may go there
 }
 
+// A pod may share its object with pods that differ from it in nothing but their names.
 type pod struct {
 	*corev1.Pod
+	Name  string // empty: that of the object
 	from  place
 	group string // of spec.schedulingGroup or spec.workloadRef
 }
 
 // key returns the name by which people call a pod.
-func (p pod) key() string { return p.Namespace + "/" + p.Name }
+func (p pod) key() string { return p.Namespace + "/" + cmp.Or(p.Name, p.Pod.Name) }
 
 // kinds are the kinds of objects that a file may hold.
 type kinds struct{ node, pod bool }
@@ -71,114 +75,6 @@ func (k kinds) String() string {
 		return "Node"
 	default:
 		return "Pod"
-	}
-}
-
-// readFile reads a file, or the standard input for -.
-func (o *objects) readFile(name string, stdin io.Reader, want kinds) error {
-	if name == "-" {
-		return o.read("stdin", stdin, want)
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return err // it names the file
-	}
-	defer file.Close()
-	return o.read(name, file, want)
-}
-
-// read adds the objects of a text: JSON if it begins with a brace, YAML
-// otherwise. It holds any number of documents, each of which is an object or a
-// list of objects, as kubectl prints them. name stands for the text in errors.
-func (o *objects) read(name string, r io.Reader, want kinds) error {
-	text, err := io.ReadAll(r)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", name, err)
-	case !utf8.Valid(text):
-		return fmt.Errorf("%s: not UTF-8", name)
-	}
-	documents, err := split(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if len(documents) == 0 {
-		return fmt.Errorf("%s: it holds no document", name)
-	}
-	for i, document := range documents {
-		at := name
-		if len(documents) > 1 {
-			at = fmt.Sprintf("%s: document %d", name, i+1)
-		}
-		if err := o.document(at+": ", document, want); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// split returns the documents of a text as JSON. Those that hold nothing are left
-// out.
-func split(text []byte) (documents []json.RawMessage, err error) {
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		for {
-			var document json.RawMessage
-			err := decoder.Decode(&document)
-			var syntax *json.SyntaxError
-			switch {
-			case errors.Is(err, io.EOF):
-				return documents, nil
-			case errors.As(err, &syntax):
-				line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
-				return nil, fmt.Errorf("line %d: %w; what begins with { is read as JSON", line, err)
-			case err != nil: // an end in the middle
-				return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text, []byte("\n")), err)
-			}
-			documents = append(documents, document)
-		}
-	}
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	for i := 1; ; i++ {
-		document, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return documents, nil
-		}
-		if err == nil {
-			document, err = yaml.YAMLToJSONStrict(document) // repeated keys are errors
-		}
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("document %d: %w", i, err)
-		case string(bytes.TrimSpace(document)) != "null":
-			documents = append(documents, document)
-		}
-	}
-}
-
-// document adds an object or the items of a list. at is what its errors begin
-// with.
-func (o *objects) document(at string, text json.RawMessage, want kinds) error {
-	var head struct {
-		Kind  string            `json:"kind"`
-		Items []json.RawMessage `json:"items"`
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &head); err != nil {
-		return fmt.Errorf("%s%w", at, headError(err))
-	}
-	switch head.Kind {
-	case "List", "NodeList", "PodList", "PodGroupList", "DeviceClassList", "ResourceClaimList", "ResourceClaimTemplateList", "ResourceSliceList":
-		if head.Items == nil {
-			return fmt.Errorf("%sitems: a %s without items", at, head.Kind)
-		}
-		for i, item := range head.Items {
-			if err := o.object(fmt.Sprintf("%sitems[%d]", at, i), item, strings.TrimSuffix(head.Kind, "List"), want); err != nil {
-				return err
-			}
-		}
-		return nil
-	default:
-		return o.object(strings.TrimSuffix(at, ": "), text, "", want)
 	}
 }
 
@@ -248,14 +144,58 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 	if head.Kind == "Node" {
 		return o.node(at, text, head.Metadata.Name)
 	}
-	into := new(corev1.Pod)
-	err := o.decode(text, into, func() any { return new(corev1.Pod) })
-	if err != nil {
-		return fmt.Errorf("%s: %w", at, err)
+	p := pod{Name: head.Metadata.Name, from: place(at), group: groupOf(text)}
+	key, shareable := withoutName(text, head.Metadata.Name)
+	if p.Pod = o.shared[key]; p.Pod == nil {
+		p.Pod = new(corev1.Pod)
+		unknown := o.unknownFields
+		if err := o.decode(text, p.Pod, func() any { return new(corev1.Pod) }); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		p.Namespace = head.Metadata.Namespace
+		shed(p.Pod)
+		if shareable && o.unknownFields == unknown { // they are counted for each pod
+			put(&o.shared, key, p.Pod)
+		}
 	}
-	into.Namespace = head.Metadata.Namespace
-	o.pods = append(o.pods, pod{into, place(at), groupOf(text)})
+	o.pods = append(o.pods, p)
 	return nil
+}
+
+// A shareKey stands for all of an object but its name; the zero value for no object.
+type shareKey [sha256.Size]byte
+
+// withoutName returns a key for the text of an object without its name. ok is false where
+// something else has the name, too, or may have it, and for pods with claims, which are changed.
+func withoutName(text json.RawMessage, name string) (key shareKey, ok bool) {
+	if bytes.Count(text, []byte(name)) != 1 || bytes.IndexByte(text, '\\') >= 0 || bytes.Contains(text, []byte(`"resourceClaims"`)) {
+		return key, false
+	}
+	before, after, _ := bytes.Cut(text, []byte(name))
+	hash := sha256.New()
+	hash.Write(before)
+	hash.Write([]byte{0}) // which no JSON has
+	hash.Write(after)
+	return shareKey(hash.Sum(nil)), true
+}
+
+// shed drops what nobody asks about a pod, most of its bytes.
+func shed(p *corev1.Pod) {
+	p.ManagedFields, p.Status.PodIPs = nil, nil
+	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type != corev1.PodResizePending && c.Type != corev1.PodResizeInProgress
+	})
+	delete(p.Annotations, corev1.LastAppliedConfigAnnotation)
+	for _, containers := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i, c := range containers {
+			containers[i] = corev1.Container{Name: c.Name, Resources: c.Resources, ResizePolicy: c.ResizePolicy, RestartPolicy: c.RestartPolicy, Ports: c.Ports}
+		}
+	}
+	for _, statuses := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
+		for i, s := range statuses {
+			statuses[i] = corev1.ContainerStatus{Name: s.Name, Resources: s.Resources, AllocatedResources: s.AllocatedResources}
+		}
+	}
 }
 
 // isOther reports whether objects are of a kind that has nothing to say here, and not of one
@@ -412,7 +352,7 @@ func (f *fieldFault) Unwrap() error { return f.cause }
 func (o *objects) decode(text json.RawMessage, into any, another func() any) error {
 	if longExponent.Match(text) {
 		if path := farAmount(text); path != "" {
-			return &fieldFault{path, errors.New("an amount with an exponent of four digits or more")}
+			return &fieldFault{path, errors.New("an amount with an exponent of four digits or more, want a quantity such as 2, 500m or 8Gi")}
 		}
 	}
 	remarks, err := kjson.UnmarshalStrict(text, into)
@@ -434,6 +374,7 @@ func (o *objects) decode(text json.RawMessage, into any, another func() any) err
 			o.unknown = make(map[string]int)
 		}
 		o.unknown[path]++
+		o.unknownFields++
 	}
 	return nil
 }
@@ -539,6 +480,15 @@ func narrow(path string, v any, fault func(any) error, levels int) (string, erro
 	}
 	if _, want, ok := wanted(cause); ok {
 		return path, fmt.Errorf("got %s, want %s", excerpt(v), want)
+	}
+	for _, bad := range []error{resource.ErrFormatWrong, resource.ErrNumeric, resource.ErrSuffix} {
+		if errors.Is(cause, bad) || strings.Contains(cause.Error(), bad.Error()) {
+			return path, fmt.Errorf("got %s, want a quantity such as 2, 500m or 8Gi", excerpt(v))
+		}
+	}
+	var moment *time.ParseError
+	if errors.As(cause, &moment) {
+		return path, fmt.Errorf("got %s, want a time such as 2026-01-02T15:04:05Z", excerpt(v))
 	}
 	return path, fmt.Errorf("got %s: %w", excerpt(v), cause)
 }

@@ -40,7 +40,15 @@ func TestBadFiles(t *testing.T) {
 	}{
 		{"empty", "", []string{"f: it holds no document"}},
 		{"comments", "# nothing\n---\n", []string{"f: it holds no document"}},
-		{"not UTF-8", "a: \xff", []string{"f: not UTF-8"}},
+		{"not UTF-8", "a: b\nc: \xff", []string{"f: not UTF-8 in line 2: got byte 0xff; want JSON or YAML in UTF-8"}},
+		{"UTF-16", "\xff\xfe{\x00}\x00", []string{"f: not UTF-8 in line 1: it is UTF-16, as > of PowerShell writes it; want JSON or YAML in UTF-8"}},
+		{"CSV", "pod,cpu\na,1\n", []string{"f: want an object; several are one of kind List"}},
+		{"the end of a list of JSON cut off", "{\"items\": [{\"kind\": \"Node\"},\n", []string{"f: line 2: unexpected EOF"}},
+		{"no JSON in an item", "{\"items\": [{\"kind\":\n Node}]}", []string{"f: line 2: invalid character 'N'"}},
+		{"a kind that is none in JSON", "{\"kind\": 5, \"items\": []}", []string{"f: kind: want a string"}},
+		{"items twice", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\nitems: []\n", []string{"f: document 1: ", "items"}},
+		{"an item that is no YAML", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\n- {a: [}\n", []string{"f: document 1: yaml: line 4: "}},
+		{"a tab", both + "- apiVersion: v1\n\tkind: Node\n", []string{"f: document 1: ", "line"}},
 		{"not YAML", "a: [", []string{"f: document 1: ", "line 1"}},
 		{"not JSON", "{\"kind\": \"Node\",\n\"a\"}", []string{"f: line 2: "}},
 		{"JSON cut off", "{\"kind\": \"Node\",\n", []string{"f: line 2: "}},
@@ -63,7 +71,7 @@ func TestBadFiles(t *testing.T) {
 		{"a number that takes minutes to parse", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"overhead":{"cpu":1.11111111111111111111e9999999}}}`, []string{"f (Pod default/p): spec.overhead.cpu: "}},
 		{"no quantity, deeper", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: lab}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}, {name: b, resources: {requests: {cpu: x}}}]}}",
 			[]string{"f: items[1] (Pod lab/p): spec.containers[1].resources.requests.cpu: "}},
-		{"no time", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: yesterday}}", []string{"(Pod default/p): metadata.creationTimestamp: "}},
+		{"no time", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: yesterday}}", []string{`(Pod default/p): metadata.creationTimestamp: got "yesterday", want a time such as 2026-01-02T15:04:05Z`}},
 		{"YAML that looks like JSON", "{apiVersion: v1, kind: Node, metadata: {name: a}}", []string{"f: line 1: ", "begins with { is read as JSON"}},
 		{"a list for an object", both + "- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {affinity: [{x: 1}]}}", []string{`(Pod default/p): spec.affinity: got [{"x":1}], want an object`}},
 		{"a word that YAML takes for no", both + "- {apiVersion: v1, kind: Node, metadata: {name: n}}", []string{"f: items[0]: ", "metadata.name"}},
@@ -96,8 +104,9 @@ func TestBadNodes(t *testing.T) {
 		closed     string
 		amounts    string
 	}{
-		{"no quantity", "status: {allocatable: {cpu: 4, memory: lots}}", []string{`f: items[0] (Node a): status.allocatable.memory: got "lots": quantities must match`}, "", "cpu 4"},
-		{"no quantity, and long", "status: {allocatable: {cpu: 4, memory: " + strings.Repeat("lots", 100) + "}}", []string{`memory: got "lotslots`, "lot…: quantities"}, "", "cpu 4"},
+		{"no quantity", "status: {allocatable: {cpu: 4, memory: lots}}", []string{`f: items[0] (Node a): status.allocatable.memory: got "lots", want a quantity such as 2, 500m or 8Gi`}, "", "cpu 4"},
+		{"no quantity, and long", "status: {allocatable: {cpu: 4, memory: " + strings.Repeat("lots", 100) + "}}", []string{`memory: got "lotslots`, `lot…, want a quantity`}, "", "cpu 4"},
+		{"a suffix that is none", "status: {allocatable: {cpu: 4, memory: 8GB}}", []string{`status.allocatable.memory: got "8GB", want a quantity such as 2, 500m or 8Gi`}, "", "cpu 4"},
 		{"two of them", "status: {allocatable: {cpu: 4, memory: lots, pods: [1]}}", []string{"status.allocatable.memory: got", `status.allocatable.pods: got [1]`}, "", "cpu 4"},
 		{"no truth", "spec: {unschedulable: 1}, status: {allocatable: {cpu: 4}}", []string{"spec.unschedulable: got 1, want true or false"}, "spec.unschedulable", "cpu 4"},
 		{"no taint", "spec: {taints: [{key: a, effect: NoSchedule}, 5]}, status: {allocatable: {cpu: 4}}", []string{"spec.taints[1]: got 5, want an object"}, "spec.taints[1]", "cpu 4"},
@@ -126,6 +135,48 @@ func TestBadNodes(t *testing.T) {
 		if c.closed != "" && (o.rows[0] != 1 || c2.verdicts[0].reasons["node(s) had a malformed field"] != 1) {
 			t.Errorf("%s: the pod goes to row %d", c.name, o.rows[0])
 		}
+	}
+}
+
+// Lists whose items are decoded one by one, and texts that have to be decoded as a whole, hold
+// the same objects.
+func TestForms(t *testing.T) {
+	const (
+		a = `{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "spec": {}, "status": {"allocatable": {"cpu": "4", "pods": "9"}}}`
+		p = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "args": ["- x\n- y"], "resources": {"requests": {"cpu": "1"}}}]}}`
+	)
+	for name, text := range map[string]string{
+		"JSON, the kind first":     `{"kind": "List", "apiVersion": "v1", "items": [` + a + ", " + p + `]}`,
+		"JSON, the kind last":      "\xef\xbb\xbf \n{\"items\" : [ " + a + "\n,\n" + p + ` ], "kind": "List"}`,
+		"JSON documents":           a + p,
+		"JSON, a list in the list": `{"kind": "List", "items": [` + a + `, ` + p + `]}` + "\n\n",
+		"YAML, not indented":       "apiVersion: v1\nitems:\n- " + a + "\n# a comment\n\n- " + p + "\nkind: List\n",
+		"YAML, indented":           "kind: List\nitems:\n  - " + a + "\n  -\n    " + p + "\n",
+		"YAML in blocks":           "items:\n- apiVersion: v1\n  kind: Node\n  metadata:\n    name: a\n  status:\n    allocatable:\n      cpu: 4\n      pods: 9\n- " + p + "\nkind: List\n",
+		"YAML with Windows' lines": "kind: List\r\nitems:\r\n- " + a + "\r\n- " + p + "\r\n",
+		"YAML with a block text":   "kind: List\nitems:\n- " + a + "\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: p, annotations: {}}\n  spec:\n    containers:\n    - name: c\n      command:\n      - |\n        - x\n        - y\n      resources: {requests: {cpu: 1}}\n",
+		"YAML with an alias":       "kind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: a}\n  status: {allocatable: &few {cpu: 4, pods: 9}}\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n  spec: {containers: [{name: c, resources: {requests: {cpu: 1}, limits: *few}}]}\n",
+		"YAML in flow":             "kind: List\nitems: [" + a + ", " + p + "]\n",
+		"YAML documents":           a[1:1] + "---\n" + a + "\n--- # more\n" + p + "\n---\n",
+	} {
+		c, err := question(text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(c.nodes) != 1 || len(c.queue) != 1 || c.requests[0].Requested[0] != 1000 || c.state.Nodes().Allocatable().At(0, 0) != 4000 || len(c.unknown) > 0 {
+			t.Errorf("%s: %d nodes, %d pods, unknown %v", name, len(c.nodes), len(c.queue), c.unknown)
+		}
+	}
+}
+
+// TestLongLines: an error in a list that is too long to be decoded as a whole names the line in
+// the file.
+func TestLongLines(t *testing.T) {
+	text := both + strings.Repeat("# "+strings.Repeat("x", 1<<16)+"\n", mostWhole>>16) + "- {kind: Node}\n- {a: [}\n"
+	want := fmt.Sprintf("f: document 1: items[1]: line %d: yaml: ", strings.Count(text, "\n"))
+	if err := new(objects).read("f", strings.NewReader(text), kinds{node: true}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %.200v, want %s", err, want)
 	}
 }
 

@@ -75,6 +75,11 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 		}
 		rows = append(rows, []string{"gangs", fmt.Sprint(len(r.gangs)), fmt.Sprintf("of %s, each placed whole or not at all", podCount(pods))})
 	}
+	if opts.gang != gangKeys {
+		for _, remark := range r.unusedKeys(strings.Split(opts.gang, ",")) {
+			rows = append(rows, []string{"gangs", "0", remark})
+		}
+	}
 	for _, ignored := range r.ignored {
 		rows = append(rows, []string{"ignored", fmt.Sprint(ignored.pods), ignored.name + ", of the pods that request it"})
 	}
@@ -411,7 +416,7 @@ func (r *report) shortage(tie vector.Tie, line *progress.Line) (*shortage, error
 		return s, nil
 	}
 	for i := range r.shapes {
-		line.Printf("how many nodes are missing: shape %d of %d", i+1, len(r.shapes))
+		line.Printf("nodes that are missing: shape %d of %d", i+1, len(r.shapes))
 		n, err := s.alone(&r.shapes[i], tie)
 		if err != nil {
 			return nil, err

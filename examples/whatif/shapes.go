@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
 	corev1 "k8s.io/api/core/v1"
@@ -198,8 +200,13 @@ func (c *cluster) hints() (hints []string) {
 		for vendor, other := range typical[instance] {
 			why[vendor] = fmt.Sprintf("as %s has, of the same type %s", other, instance)
 		}
-		for _, d := range c.hosts[row].Devices {
-			why[d.Vendor] = "though labels name " + d.Product
+		if isAny := slices.Contains(slices.Collect(maps.Values(some)), true); !isAny && !c.sliced[n.Name] {
+			for _, rule := range device.DefaultRules() {
+				if product := n.Labels[rule.Product]; product != "" && len(rule.Whole) > 0 {
+					vendor, _, _ := strings.Cut(string(rule.Whole[0]), "/")
+					why[vendor] = "though labels name " + product
+				}
+			}
 		}
 		for vendor, text := range why {
 			if !some[vendor] {

@@ -31,7 +31,10 @@ type snapshot struct {
 	vast     []pod // that request more than can be computed with, so more than any node has
 	parts    []pod // that ask KAI-Scheduler for parts of GPUs
 
-	startup []string // keys of taints that a new node loses
+	startup []string        // keys of taints that a new node loses
+	sliced  map[string]bool // nodes of which ResourceSlices say the devices
+
+	line *progress.Line // says how far it is
 
 	notRead  map[string]int // see objects
 	unknown  map[string]int // see objects
@@ -49,7 +52,7 @@ type ignored struct {
 // newSnapshot sorts out the objects of the cluster, and those that are only
 // pending. Two objects of one name are an error.
 func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
-	s := &snapshot{notRead: cluster.notRead, unknown: map[string]int{}, least: map[string]int{}}
+	s := &snapshot{notRead: cluster.notRead, unknown: map[string]int{}, least: map[string]int{}, line: cluster.line}
 	here := make(map[string]bool)
 	seen := make(map[string]place)
 	for _, n := range cluster.nodes {
@@ -89,6 +92,13 @@ func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
 	return s, nil
 }
 
+// step says how far something is, now and then.
+func (s *snapshot) step(what string, i, of int) {
+	if i%1024 == 0 {
+		s.line.Printf("%s: %d of %d", what, i, of)
+	}
+}
+
 // sort puts a pod where it belongs.
 func (s *snapshot) sort(p pod, here map[string]bool) {
 	to := &s.queue
@@ -119,9 +129,15 @@ func (s *snapshot) ignore(names []string) error {
 			}
 		}
 		out := ignored{name: name}
+		known := make(map[*corev1.Pod]*corev1.Pod) // pods may share an object
 		for _, pods := range [][]pod{s.running, s.queue} {
 			for i, p := range pods {
-				if bare := without(p.Pod, corev1.ResourceName(name)); bare != nil {
+				bare, seen := known[p.Pod]
+				if !seen {
+					bare = without(p.Pod, corev1.ResourceName(name))
+					known[p.Pod] = bare
+				}
+				if bare != nil {
 					pods[i].Pod = bare
 					out.pods++
 				}
@@ -132,6 +148,23 @@ func (s *snapshot) ignore(names []string) error {
 		}
 		s.ignored = append(s.ignored, out)
 	}
+	return nil
+}
+
+// loseTaints says which taints, by key, nodes lose once they are ready.
+func (s *snapshot) loseTaints(keys []string) error {
+	var there []string
+	for _, n := range s.nodes {
+		for _, taint := range n.Spec.Taints {
+			there = append(there, taint.Key)
+		}
+	}
+	for _, key := range keys {
+		if !slices.Contains(there, key) {
+			return fmt.Errorf("%s: no node has a taint with this key%s", key, command.Nearest(key, there))
+		}
+	}
+	s.startup = keys
 	return nil
 }
 
@@ -224,7 +257,6 @@ type cluster struct {
 	inBytes  map[string]bool      // extended resources of which nodes have Ki, Mi, Gi
 	shapes   []shape
 	shapeOf  map[string]int // by node
-	line     *progress.Line // says how far it is
 }
 
 // newCluster puts a snapshot into the form of the library.
@@ -247,8 +279,9 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring
 			return nil, fmt.Errorf("%s: status.allocatable: %w", n.from, err)
 		}
 	}
-	known := make(map[string]*vector.PodAmounts)
-	for _, p := range s.running {
+	known := newRequests()
+	for i, p := range s.running {
+		s.step("counting pods that run", i, len(s.running))
 		r, err := c.request(p, known)
 		if err != nil {
 			return nil, err
@@ -257,10 +290,11 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring
 			return nil, fmt.Errorf("%s: %w", p.from, err)
 		}
 	}
-	clear(known)
+	known = newRequests()
 	queue := s.queue
 	s.queue = nil
-	for _, p := range queue {
+	for i, p := range queue {
+		s.step("counting pods that wait", i, len(queue))
 		if asksForPart(p.Pod) {
 			s.parts = append(s.parts, p)
 			continue
@@ -277,7 +311,7 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring
 		s.queue = append(s.queue, p)
 		c.requests = append(c.requests, r)
 	}
-	c.kinds, c.gangOf = len(known), make([]*gangOfPods, len(s.queue))
+	c.kinds, c.gangOf = len(known.alike), make([]*gangOfPods, len(s.queue))
 	if c.hosts, err = placement.Hosts(bareNodes(s.nodes)); err != nil {
 		return nil, err
 	}
@@ -297,17 +331,30 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring
 	return c, nil
 }
 
+// requests are the requests of pods, by object and by amounts.
+type requests struct {
+	of    map[*corev1.Pod]*vector.PodAmounts
+	alike map[string]*vector.PodAmounts
+}
+
+func newRequests() requests {
+	return requests{make(map[*corev1.Pod]*vector.PodAmounts), make(map[string]*vector.PodAmounts)}
+}
+
 // request returns the request of a pod, one for all pods that request the same.
-func (c *cluster) request(p pod, known map[string]*vector.PodAmounts) (*vector.PodAmounts, error) {
+func (c *cluster) request(p pod, known requests) (*vector.PodAmounts, error) {
+	if r := known.of[p.Pod]; r != nil {
+		return r, nil
+	}
 	r, err := placement.RequestOf(c.m, p.Pod)
 	if err != nil {
 		return nil, fmt.Errorf("%s: its requests: %w", p.from, err)
 	}
 	key := fmt.Sprint(r.Requested, r.Scored)
-	if same := known[key]; same != nil {
-		return same, nil
+	if same := known.alike[key]; same != nil {
+		r = same
 	}
-	known[key] = r
+	known.of[p.Pod], known.alike[key] = r, r
 	return r, nil
 }
 

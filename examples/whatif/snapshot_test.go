@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/resvec/resvec/internal/testkit"
+	"github.com/resvec/resvec/vector"
 )
 
 func mustAsk(text string) *cluster {
@@ -174,6 +175,53 @@ func TestShapes(t *testing.T) {
 	}
 	if _, err := c.findShape("big"); err == nil {
 		t.Error("a name of two shapes is no error")
+	}
+}
+
+// A node that has joined before its devices is a shape of its own, which is said.
+func TestHints(t *testing.T) {
+	const gpus = "nvidia.com/gpu.product: H100, nvidia.com/gpu.count: '8', nvidia.com/gpu.memory: '81559'"
+	node := func(name, instance, labels, allocatable string) string {
+		return fmt.Sprintf("- {apiVersion: v1, kind: Node, metadata: {name: %s, labels: {node.kubernetes.io/instance-type: %s, %s}}, status: {allocatable: {cpu: 8, pods: 9, %s}}}\n", name, instance, labels, allocatable)
+	}
+	ready := "is the device plugin ready?"
+	for name, c := range map[string]struct{ nodes, want string }{
+		"all have them":                   {node("a", "t", "", "nvidia.com/gpu: 8") + node("b", "t", "", "nvidia.com/gpu: 4"), ""},
+		"none has them":                   {node("a", "t", "", "") + node("b", "t", "", ""), ""},
+		"another type":                    {node("a", "t", "", "nvidia.com/gpu: 8") + node("b", "u", "", ""), ""},
+		"instances in the place of GPUs":  {node("a", "t", "", "nvidia.com/gpu: 8") + node("b", "t", "", "nvidia.com/mig-1g.5gb: 7"), ""},
+		"one of two":                      {node("a", "t", "", "nvidia.com/gpu: 8") + node("b", "t", "", ""), "b: no nvidia.com resource, as a has, of the same type t: " + ready},
+		"0 of them":                       {node("a", "t", "", "") + node("b", "t", "", "amd.com/gpu: 8") + node("c", "t", "", "amd.com/gpu: 0"), "a, c: no amd.com resource, as b has, of the same type t: " + ready},
+		"labels alone":                    {node("a", "t", gpus, ""), "a: no nvidia.com resource, though labels name H100: " + ready},
+		"labels, and all announce them":   {node("a", "t", gpus, "nvidia.com/gpu: 8"), ""},
+		"a resource of no device plugin":  {node("a", "t", "", "attachable-volumes-x: 5") + node("b", "t", "", ""), ""},
+		"a resource of Kubernetes itself": {node("a", "t", "", "beta.kubernetes.io/x: 5") + node("b", "t", "", ""), ""},
+	} {
+		if got := strings.Join(mustAsk(both+c.nodes).hints(), "\n"); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Nodes that start or stop, all of a type, are of the shape that they have when they are ready.
+func TestPassingTaints(t *testing.T) {
+	for taint, stays := range map[string]bool{
+		"startup-taint.cluster-autoscaler.kubernetes.io/gpu": false, "ignore-taint.cluster-autoscaler.kubernetes.io/x": false,
+		"status-taint.cluster-autoscaler.kubernetes.io/x": false, "node.cilium.io/agent-not-ready": false, "ebs.csi.aws.com/agent-not-ready": false,
+		"disk.csi.azure.com/agent-not-ready": false, "karpenter.sh/disrupted": false, "karpenter.sh/disruption": false, "karpenter.sh/unregistered": false,
+		"ToBeDeletedByClusterAutoscaler": false, "node.cluster.x-k8s.io/uninitialized": false, "cni.istio.io/not-ready": false,
+		"aws-node-termination-handler/spot-itn": false, "cloud.google.com/impending-node-termination": false, "example.com/warming": false,
+		"example.com/warming-up": true, "nvidia.com/gpu": true, "karpenter.sh/other": true, "agent-not-ready": true, "node-role.kubernetes.io/control-plane": true,
+	} {
+		o := new(objects)
+		testkit.Check(o.read("f", strings.NewReader(both+nodeYAML("n1", "t", "cpu: 4, pods: 9", "taints: [{key: "+taint+", effect: NoSchedule}, {key: example.com/warming, effect: NoSchedule}]")+podYAML("p", "cpu: 1", "")), kinds{node: true, pod: true}))
+		s := testkit.Must(newSnapshot(o, new(objects), false))
+		testkit.Check(s.loseTaints([]string{"example.com/warming"}))
+		c := testkit.Must(newCluster(s, kubeTerms))
+		d := c.demandOf(testkit.Must(c.simulate(nil, vector.TieLowest())))
+		if len(d.pods) == 1 == stays || len(d.never) == 1 != stays {
+			t.Errorf("%s: %d pods need a new node, %d fit on none", taint, len(d.pods), len(d.never))
+		}
 	}
 }
 

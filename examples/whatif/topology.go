@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vector/gang"
 	"github.com/resvec/resvec/vectormap"
@@ -54,6 +55,12 @@ func (r *report) placeGangs(o *topologyOptions) (rows [][]string, remarks []stri
 	if o.keys == "" {
 		return nil, nil, nil
 	}
+	if missing := r.missingLevels(o); len(missing) > 0 {
+		for _, g := range r.gangs {
+			rows = append(rows, []string{g.name, fmt.Sprint(len(g.pods)), "nowhere: no node has the label of a level"})
+		}
+		return rows, missing, nil
+	}
 	top, notes, err := vectormap.NewTopology(o.levels(), bareNodes(r.cluster.nodes))
 	if err != nil {
 		return nil, nil, err
@@ -77,6 +84,22 @@ func (r *report) placeGangs(o *topologyOptions) (rows [][]string, remarks []stri
 	return rows, remarks, nil
 }
 
+// missingLevels says which label keys no node has.
+func (r *report) missingLevels(o *topologyOptions) (remarks []string) {
+	there := make(map[string]bool)
+	for _, n := range r.cluster.nodes {
+		for key := range n.Labels {
+			there[key] = true
+		}
+	}
+	for _, level := range o.levels() {
+		if !there[level] {
+			remarks = append(remarks, fmt.Sprintf("%s: no node has this label%s", level, command.Nearest(level, sortedKeys(there))))
+		}
+	}
+	return remarks
+}
+
 // title says what is asked of the gangs.
 func (o *topologyOptions) title() string {
 	text := "Gangs, each by itself on the nodes as they are"
@@ -95,13 +118,10 @@ func (r *report) topology(o *topologyOptions, gangs [][]string, remarks []string
 		return
 	}
 	r.printf("\n%s\n\n", o.title())
-	r.table(slices.Concat([][]string{gangHead}, gangs))
-	for i, remark := range remarks {
-		if i == 0 {
-			r.printf("\n")
-		}
-		r.printf("%s\n", remark)
+	for _, remark := range remarks {
+		r.printf("%s\n\n", remark)
 	}
+	r.table(slices.Concat([][]string{gangHead}, gangs))
 }
 
 // mayAllGo returns the nodes to which each pod of a gang may go.

@@ -20,8 +20,13 @@ type verdict struct {
 
 // findVerdicts sets the verdicts of the queue.
 func (c *cluster) findVerdicts() {
-	known := make(map[string]*verdict)
-	for _, p := range c.queue {
+	known, of := make(map[string]*verdict), make(map[*corev1.Pod]*verdict)
+	for i, p := range c.queue {
+		c.step("which nodes pods may go to", i, len(c.queue))
+		if v := of[p.Pod]; v != nil {
+			c.verdicts = append(c.verdicts, v)
+			continue
+		}
 		_, daemon := daemonOf(p)
 		key := fmt.Sprint(daemon, demands(p.Pod))
 		v := known[key]
@@ -29,6 +34,7 @@ func (c *cluster) findVerdicts() {
 			v = c.judge(placement.NewFilter(p.Pod), daemon)
 			known[key] = v
 		}
+		of[p.Pod] = v
 		c.verdicts = append(c.verdicts, v)
 	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -8,7 +9,8 @@ import (
 )
 
 // Check says what is wrong with a help: flags in no group or in two, flags that don't
-// exist, and examples that parse does not take or that use none of their group's flags.
+// exist, examples that parse does not take or that use none of their group's flags, and flags
+// with a typing error that parse takes, or refuses without the name that was meant.
 func (h Help) Check(parse func(args []string, stdout io.Writer) error) error {
 	var text strings.Builder
 	if err := parse([]string{"-help"}, &text); err != flag.ErrHelp {
@@ -22,6 +24,11 @@ func (h Help) Check(parse func(args []string, stdout io.Writer) error) error {
 		for _, name := range g.Flags {
 			if n := strings.Count(text.String(), "\n  -"+name+"\n") + strings.Count(text.String(), "\n  -"+name+" "); n != 1 {
 				return fmt.Errorf("-%s is there %d times:\n%s", name, n, text.String())
+			}
+			var usage UsageError
+			typo := name[:1] + name // a letter twice
+			if err := parse([]string{"-" + typo}, io.Discard); !errors.As(err, &usage) || !strings.Contains(err.Error(), "-"+typo+"; the nearest") || !strings.Contains(err.Error(), " -"+name) {
+				return fmt.Errorf("-%s: %v", typo, err)
 			}
 			used = used || strings.Contains(" "+g.Example+" ", " -"+name+" ")
 		}

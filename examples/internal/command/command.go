@@ -26,6 +26,8 @@ type Help struct {
 	Name   string // the folder below examples
 	About  string // a sentence or two
 	Groups []Group
+
+	Arguments string // what stands behind the flags, such as "[file ...]"; empty: nothing may
 }
 
 // A Group is flags of one subject.
@@ -43,26 +45,42 @@ func (e UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the fault itself.
 func (e UsageError) Unwrap() error { return e.Err }
 
-// Parse reads the flags of a command that takes no other arguments. Faults are a
-// [UsageError]. Where help is asked for it writes that to stdout and returns
-// [flag.ErrHelp].
+// Parse reads the flags of a command, and its other arguments where it takes any; these may
+// stand before flags, too, and are flags.Args. Faults are a [UsageError]. Where help is asked
+// for it writes that to stdout and returns [flag.ErrHelp].
 func (h Help) Parse(flags *flag.FlagSet, args []string, stdout io.Writer) error {
 	flags.SetOutput(io.Discard)
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		h.write(stdout, flags)
-		return flag.ErrHelp
-	case err != nil:
-		return UsageError{err}
-	case flags.NArg() > 0:
-		return UsageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
+	var others []string
+	for {
+		switch err := flags.Parse(args); {
+		case errors.Is(err, flag.ErrHelp):
+			h.write(stdout, flags)
+			return flag.ErrHelp
+		case err != nil:
+			return UsageError{withNearest(err, flags)}
+		case flags.NArg() == 0:
+			return flags.Parse(append([]string{"--"}, others...)) // which has no flag
+		case h.Arguments == "":
+			return UsageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
+		}
+		others, args = append(others, flags.Arg(0)), flags.Args()[1:]
 	}
-	return nil
+}
+
+// withNearest adds the nearest flags to the error about one that doesn't exist.
+func withNearest(err error, flags *flag.FlagSet) error {
+	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
+	if !ok {
+		return err
+	}
+	var names []string
+	flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
+	return fmt.Errorf("%w%s", err, Nearest(name, names))
 }
 
 // write writes the help. A flag that is in no group comes last.
 func (h Help) write(w io.Writer, flags *flag.FlagSet) {
-	fmt.Fprintf(w, "usage: %s [flags]\n\n%s\n", path.Base(h.Name), h.About)
+	fmt.Fprintf(w, "usage: %s [flags]%s\n\n%s\n", path.Base(h.Name), strings.TrimSuffix(" "+h.Arguments, " "), h.About)
 	grouped := make(map[string]bool)
 	for _, g := range h.Groups {
 		fmt.Fprintf(w, "\n%s. Example:\n\n    go run ./examples/%s %s\n\n", g.Title, h.Name, g.Example)
@@ -124,8 +142,9 @@ func Nearest(name string, names []string) string {
 	for _, other := range names {
 		distances[other] = distance(name, other)
 	}
+	const part = 4 // bytes that say something
 	names = slices.DeleteFunc(names, func(other string) bool {
-		return distances[other] > limit && !strings.Contains(other, name) && !strings.Contains(name, other)
+		return distances[other] > limit && (min(len(name), len(other)) < part || !strings.Contains(other, name) && !strings.Contains(name, other))
 	})
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(distances[a], distances[b]) })
 	switch names = names[:min(len(names), 3)]; len(names) {

@@ -22,6 +22,7 @@ func TestStatus(t *testing.T) {
 		{[]string{"-help"}, nil, 0, ""},
 		{[]string{"-h"}, nil, 0, ""},
 		{[]string{"-green"}, nil, 2, "try: flag provided but not defined: -green (-help lists the flags)\n"},
+		{[]string{"-bleu"}, nil, 2, "try: flag provided but not defined: -bleu; the nearest is -blue (-help lists the flags)\n"},
 		{[]string{"-size", "x"}, nil, 2, `try: invalid value "x" for flag -size: parse error (-help lists the flags)` + "\n"},
 		{[]string{"more"}, nil, 2, `try: unexpected argument "more" (-help lists the flags)` + "\n"},
 		{nil, errors.New("no file"), 1, "try: no file\n"},
@@ -45,6 +46,35 @@ func TestStatus(t *testing.T) {
 		if want := "Tries.\n\nColours. Example:\n\n    go run ./examples/try -red\n\n  -blue\n    \tpaint blue\n  -red\n    \tpaint red\n\n" +
 			"Other flags\n\n  -size large\n    \thow large (default 3)\n\n"; out.Len() > 0 && !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nwant\n%s", out.String(), want)
+		}
+	}
+}
+
+// TestArguments: other arguments stand before flags, between and behind them.
+func TestArguments(t *testing.T) {
+	h := Help{Name: "try", Arguments: "[file ...]"}
+	for _, c := range []struct{ args, want string }{
+		{"", "[] false"}, {"a", "[a] false"}, {"a -red b", "[a b] true"}, {"-red a", "[a] true"}, {"- -red", "[-] true"}, {"a -- -red", "[a -red] false"},
+	} {
+		flags := flag.NewFlagSet("try", flag.ContinueOnError)
+		red := flags.Bool("red", false, "")
+		if err := h.Parse(flags, strings.Fields(c.args), nil); err != nil || fmt.Sprint(flags.Args(), *red) != c.want {
+			t.Errorf("%s: got %v %v, %v; want %s", c.args, flags.Args(), *red, err, c.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"topolgy", "; the nearest is topology"},
+		{"topologyy", "; the nearest is topology"},
+		{"example.com/rak", "; the nearest are example.com/rack, example.com/block"},
+		{"rack", "; the nearest is example.com/rack"},
+		{"zzzzz", ""},
+		{"", ""},
+	} {
+		if got := Nearest(c.name, []string{"topology", "example.com/rack", "example.com/block", "topology", "kubernetes.io/hostname"}); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package placement_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
@@ -110,5 +111,41 @@ status: {conditions: [{type: Ready, status: Unknown}]}`)}))
 	h := hosts[0].New()
 	if len(h.Taints) != 1 || h.Taints[0].Key != "gpu" || len(h.Node.Labels) != 1 || h.Node.Labels["zone"] != "a" || h.Node.Name != "" {
 		t.Errorf("got %+v of %v", h.Taints, h.Node.ObjectMeta)
+	}
+	const name = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{%s: [{key: %s, operator: %s}]}]}}}"
+	for pod, admits := range map[string]bool{
+		fmt.Sprintf(name, "matchFields", "metadata.name", "In, values: [n]"):                  false,
+		fmt.Sprintf(name, "matchFields", "metadata.name", "NotIn, values: [n]"):               true,
+		fmt.Sprintf(name, "matchExpressions", "kubernetes.io/hostname", "In, values: [n]"):    false,
+		fmt.Sprintf(name, "matchExpressions", "kubernetes.io/hostname", "NotIn, values: [n]"): true,
+		fmt.Sprintf(name, "matchExpressions", "kubernetes.io/hostname", "Exists"):             true,
+		"nodeSelector: {kubernetes.io/hostname: n}":                                           false,
+		"nodeSelector: {zone: a}": true,
+	} {
+		tolerant := *decode[corev1.PodSpec](t, pod+"\ntolerations: [{operator: Exists}]")
+		if got := placement.NewFilter(&corev1.Pod{Spec: tolerant}).Refuse(&h); (got.Reason == "") != admits {
+			t.Errorf("%s: %+v", pod, got)
+		}
+	}
+}
+
+// By what a pod is pinned to a node.
+func TestNameOf(t *testing.T) {
+	field := func(name string) string {
+		return "matchFields: [{key: metadata.name, operator: In, values: [" + name + "]}]"
+	}
+	for terms, want := range map[string]string{
+		"":                        "",
+		"{" + field("a") + "}":    "a",
+		"{" + field("a, b") + "}": "",
+		"{" + field("a") + "}, {matchFields: []}":                                                    "",
+		"{" + field("a") + ", matchExpressions: [{key: x, operator: Exists}]}, {" + field("a") + "}": "a",
+		"{" + field("a") + "}, {" + field("b") + "}":                                                 "",
+		"{matchFields: [{key: metadata.name, operator: NotIn, values: [a]}]}":                        "",
+	} {
+		spec := "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" + terms + "]}}}"
+		if got := placement.NameOf(&corev1.Pod{Spec: *decode[corev1.PodSpec](t, spec)}); got != want {
+			t.Errorf("%s: got %q, want %q", terms, got, want)
+		}
 	}
 }
