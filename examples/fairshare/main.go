@@ -15,6 +15,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -136,16 +137,18 @@ func program(args []string, stdin io.Reader, stdout io.Writer) error {
 			return command.UsageError{Err: err}
 		}
 	}
+	var said, changes bytes.Buffer // for the page, too
+	out := io.MultiWriter(stdout, &said)
 	if in.isStory {
-		err = c.play(stdout, o.halfLife)
+		err = c.play(out, o.halfLife)
 	} else if err = c.load(); err == nil {
-		err = c.answer(stdout)
+		err = c.answer(out)
 	}
 	if err != nil {
 		return err
 	}
 	if other != nil {
-		if err := compare(stdout, c, other, o.sets); err != nil {
+		if err := compare(io.MultiWriter(stdout, &changes), c, other, o.sets); err != nil {
 			return err
 		}
 	}
@@ -155,7 +158,7 @@ func program(args []string, stdin io.Reader, stdout io.Writer) error {
 		}
 	}
 	if o.html != "" {
-		return c.writePage(o.html)
+		return c.writePage(o.html, said.String(), changes.String())
 	}
 	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/resvec/resvec/examples/internal/browser"
 	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/examples/internal/golden"
 	"github.com/resvec/resvec/internal/testkit"
@@ -144,6 +146,37 @@ func TestPage(t *testing.T) {
 	testkit.Check(program([]string{"-html", page}, nil, io.Discard))
 	if text, err = os.ReadFile(page); err != nil || !bytes.Contains(text, []byte(`src="data:image/svg`)) {
 		t.Errorf("no picture in the page of a story: %v", err)
+	}
+}
+
+// TestPageLooks: in a browser the page has queues as headings, bars that tell what is wanted from
+// what there is, all that the program says, and reads well at each width, light and dark.
+func TestPageLooks(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.html")
+	jobs := "job,queue,state,gpu\nbig,vision,waits,40\nsmall,search,runs,2\n"
+	for _, c := range []struct {
+		args, stdin string
+		says        []string
+		headings    int
+	}{
+		{"-jobs testdata/jobs.csv -set speech.weight=1", "", []string{"next: index, train-1, train-2", "queue search would have 4 of gpu, more than its share 3",
+			"train-1 of speech could take sweep-5 of vision", "What if, with speech.weight=1", "speech 5 → 4 of gpu"}, 4},
+		{"-jobs -", jobs, []string{"next: big"}, 4},
+		{"-jobs - -set vision.weight=1", "job,queue,state,gpu\n", []string{"no job waits", "all shares are the same"}, 4},
+		{"-set search.weight=2", "", []string{"09:00 train-1 of speech starts on node-3, takes from sweep-6 of vision", "more than its share", "What if, with search.weight=2"}, 4},
+	} {
+		testkit.Check(program(append(strings.Fields(c.args), "-total", "gpu=12", "-html", page), strings.NewReader(c.stdin), io.Discard))
+		b := browser.New(t)
+		b.Open(page)
+		for _, text := range c.says {
+			b.Is("document.body.innerText.replace(/\\s+/g, ' ').includes("+strconv.Quote(text)+")", "true")
+		}
+		b.Is("document.querySelectorAll('.queue > :is(h3, h4, h5, h6)').length", strconv.Itoa(c.headings))
+		// No bar of what there is not is as long as one of all that there is.
+		b.Is("[...document.querySelectorAll('.bar')].every((bar) => parseFloat(bar.querySelector('.fill').style.width) <= 100 && (bar.querySelector('.mark') === null || "+
+			"(parseFloat(bar.lastChild.textContent) > 12) === (parseFloat(bar.querySelector('.fill').style.width) > parseFloat(bar.querySelector('.mark').style.left))))", "true")
+		b.EachLook(func(look string) { b.Reads(c.args + ", " + look) })
+		b.Quiet()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strings"
 
 	"github.com/resvec/resvec/examples/internal/picture"
 	"github.com/resvec/resvec/vector"
@@ -20,15 +21,18 @@ var (
 	pageTemplate = template.Must(template.New("page").Parse(pageText))
 )
 
-// pagePart is a resource.
+// pagePart is a resource. The bars are in percent of the greatest amount, or of the total if
+// that is more; Mark is the total.
 type pagePart struct {
 	Name, Total string
+	Mark        float64
 	Rows        []pageRow
 }
 
-// pageRow is a queue with four bars, in percent of the total.
+// pageRow is a queue with four bars.
 type pageRow struct {
 	Name    string
+	Level   int // of its heading
 	Indent  int
 	Because string
 	Bars    []pageBar
@@ -37,15 +41,24 @@ type pageRow struct {
 type pageBar struct {
 	Class, Label, Amount string
 	Percent              float64
+	amount               float64
 }
 
-// page returns the page. Of a story, the bars are of the hour in which most is wanted.
-func (c *cluster) page() ([]byte, error) {
+// saidPart is some lines that the program wrote.
+type saidPart struct {
+	Title string
+	Lines []string
+}
+
+// page returns the page. Of a story, the bars are of the hour in which most is wanted. said and
+// changes are what the program wrote.
+func (c *cluster) page(said, changes string) ([]byte, error) {
 	x := struct {
 		When    string
 		Parts   []pagePart
 		Picture template.URL
-	}{When: "now"}
+		Said    []saidPart
+	}{When: "now", Said: c.said(said, changes)}
 	of := func(row int) (has, should, wants vector.ResourceVector) {
 		return c.tree.Allocated(nil, row), c.tree.Share(nil, row), c.tree.Wanted(nil, row)
 	}
@@ -72,9 +85,10 @@ func (c *cluster) page() ([]byte, error) {
 	}
 	for _, k := range c.columns {
 		part := pagePart{Name: c.m.Name(k), Total: c.m.Format(k, c.total[k])}
+		most := c.total[k]
 		for _, row := range c.order {
 			has, should, wants := of(row)
-			r := pageRow{Name: c.tree.Name(row), Indent: c.depth[row] - 1}
+			r := pageRow{Name: c.tree.Name(row), Level: min(c.depth[row]+2, 6), Indent: c.depth[row] - 1}
 			if len(c.hours) == 0 {
 				r.Because = c.because(row, k)
 			}
@@ -85,19 +99,48 @@ func (c *cluster) page() ([]byte, error) {
 				{"deserved", "deserved", c.deserved(row, k)}, {"should", "should have", should[k]},
 				{"has", "has", has[k]}, {"wants", "wants", wants[k]},
 			} {
-				bar := pageBar{b.class, b.label, "unlimited", 100}
+				bar := pageBar{b.class, b.label, "unlimited", 100, b.amount}
 				if !math.IsInf(b.amount, 1) {
-					bar.Amount, bar.Percent = c.m.Format(k, b.amount), min(100, 100*b.amount/c.total[k])
+					bar.Amount = c.m.Format(k, b.amount)
+					most = max(most, b.amount)
 				}
 				r.Bars = append(r.Bars, bar)
 			}
 			part.Rows = append(part.Rows, r)
+		}
+		part.Mark = 100 * c.total[k] / most
+		for _, r := range part.Rows {
+			for i := range r.Bars {
+				if bar := &r.Bars[i]; !math.IsInf(bar.amount, 1) {
+					bar.Percent = 100 * bar.amount / most
+				}
+			}
 		}
 		x.Parts = append(x.Parts, part)
 	}
 	var b bytes.Buffer
 	err := pageTemplate.Execute(&b, &x)
 	return b.Bytes(), err
+}
+
+// said returns what the program wrote besides the tables that the bars show: of a moment who is
+// next, and why jobs wait; of a story what happens; and what -set changes, if anything.
+func (c *cluster) said(text, changes string) (parts []saidPart) {
+	var tables bytes.Buffer
+	title := "Next, and what jobs that wait could take"
+	if c.isStory {
+		title = "What happens"
+		c.printHours(&tables)
+	} else {
+		c.printShares(&tables)
+	}
+	text = strings.Replace(text, tables.String(), "", 1)
+	parts = append(parts, saidPart{title, strings.Split(strings.TrimSpace(text), "\n")})
+	if changes != "" {
+		lines := strings.Split(strings.TrimSpace(changes), "\n")
+		parts = append(parts, saidPart{"What if, " + lines[0], lines[1:]})
+	}
+	return parts
 }
 
 // deserved returns what the owner of a queue says.

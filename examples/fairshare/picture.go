@@ -104,9 +104,10 @@ func (c *cluster) panel(row, column int, legend *plot.Legend) (*plot.Plot, error
 	return p, nil
 }
 
-// writePage writes a page of its own: the tree as bars, and the picture of a story.
-func (c *cluster) writePage(path string) error {
-	text, err := c.page()
+// writePage writes a page of its own: the tree as bars, the picture of a story, and what the
+// program said besides.
+func (c *cluster) writePage(path, said, changes string) error {
+	text, err := c.page(said, changes)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,13 @@ var (
 	//go:embed page/page.js
 	pageScript string
 
-	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"breakable": breakable}).Parse(pageHTML))
 )
+
+// breakable cuts a text where a line may end: names of resources and files are long words.
+func breakable(text string) (parts []string) {
+	return strings.SplitAfter(strings.ReplaceAll(text, " -> ", "\u00a0→\u00a0"), "/")
+}
 
 // The page's number of elements does not grow with the cluster: nodes are squares of a
 // drawing, the queue has a page of rows at a time, and other tables have at most so many
@@ -134,7 +139,7 @@ func (r *report) page(parts *pageParts) ([]byte, error) {
 		Input:       newPageTable(nil, parts.input),
 		Keeps:       newPageTable(keepsHead, parts.keeps),
 		NotLookedAt: strings.ReplaceAll(notLookedAt, "\n", " "),
-		Constraints: newPageTable([]string{"CONSTRAINT", "PODS", ""}, parts.constraints),
+		Constraints: newPageTable(constraintsHead, parts.constraints),
 		Data:        r.pageData(),
 	}
 	if parts.opts.topology.keys != "" {

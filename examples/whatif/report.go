@@ -138,6 +138,9 @@ func (r *report) keeps() (rows [][]string) {
 // keepsHead are the columns of keeps.
 var keepsHead = []string{"CONSTRAINT", "PODS", "NODES", "KEEPS THEM FROM"}
 
+// constraintsHead are the columns of constraints.
+var constraintsHead = []string{"CONSTRAINT", "PODS", ""}
+
 // constraints returns what was not looked at, of the pods that have it.
 func (r *report) constraints() (rows [][]string) {
 	for _, m := range r.remarks() {
@@ -159,7 +162,7 @@ func (r *report) head(input, keeps, constraints [][]string) {
 		return
 	}
 	r.printf(" It matters for\n\n")
-	r.table(slices.Concat([][]string{{"CONSTRAINT", "PODS", ""}}, constraints))
+	r.table(slices.Concat([][]string{constraintsHead}, constraints))
 }
 
 // A workload is what pods belong to.

@@ -8,7 +8,35 @@ const pageRows = 100;
 const maps = [{canvas: at("before"), shares: data.before}, {canvas: at("after"), shares: data.after}];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const none = -1, absent = -2; // a node without the resource; one that is not there yet
-let chosen = -1, cell = 1, columns = 1, printing = false;
+let chosen = -1, cell = 1, height = 1, spots = [], labels = [], printing = false;
+
+// layout finds a spot for each square, in rows of a width, and labels for the shapes. Each shape
+// begins in a row of its own, below its name; very many begin behind a bar.
+const mostLabels = 60, labelHeight = 18;
+function layout(width) {
+  const n = data.nodes.length;
+  cell = Math.max(6, Math.min(28, Math.floor(Math.sqrt(width * width * .6 / Math.max(n, 1)))));
+  const named = new Set(data.shape).size <= mostLabels, count = new Map();
+  for (const s of data.shape) count.set(s, (count.get(s) ?? 0) + 1);
+  let x = 0, y = 0;
+  spots = [];
+  labels = [];
+  for (let i = 0; i < n; i++) {
+    const begins = i === 0 || data.shape[i] !== data.shape[i - 1];
+    if (begins && named) {
+      if (i > 0) y += cell;
+      labels.push({text: data.shapes[data.shape[i]] + ": " + count.get(data.shape[i]), x: 0, y: y + labelHeight - 5});
+      x = 0;
+      y += labelHeight;
+    } else if (i > 0 && x + 2 * cell > width) {
+      x = 0;
+      y += cell;
+    } else if (i > 0) x += cell;
+    if (begins && !named) labels.push({x, y});
+    spots.push({x, y});
+  }
+  height = y + cell;
+}
 
 function palette() {
   return dark.matches && !printing
@@ -36,20 +64,24 @@ function draw() {
   const p = palette(), resource = at("resource").selectedIndex, n = data.nodes.length;
   for (const map of maps) {
     const width = Math.max(map.canvas.clientWidth, 100), scale = devicePixelRatio || 1;
-    cell = Math.max(6, Math.min(28, Math.floor(Math.sqrt(width * width * .6 / Math.max(n, 1)))));
-    columns = Math.max(1, Math.floor(width / cell));
-    const height = Math.max(1, Math.ceil(n / columns)) * cell;
+    layout(width);
     map.canvas.style.height = height + "px";
     map.canvas.width = Math.round(width * scale);
     map.canvas.height = Math.round(height * scale);
     const context = map.canvas.getContext("2d");
     context.setTransform(scale, 0, 0, scale, 0, 0);
     const shares = map.shares[resource] || [];
-    for (let i = 0; i < n; i++) square(context, p, shares[i], i % columns * cell, Math.floor(i / columns) * cell, cell - 1);
+    for (let i = 0; i < n; i++) square(context, p, shares[i], spots[i].x, spots[i].y, cell - 1);
+    context.fillStyle = p.mark;
+    context.font = "13px system-ui, sans-serif";
+    for (const label of labels) {
+      if (label.text === undefined) context.fillRect(label.x - 1, label.y, 2, cell - 1);
+      else context.fillText(label.text, label.x, label.y, width);
+    }
     if (chosen >= 0) {
       context.strokeStyle = p.mark;
       context.lineWidth = 2;
-      context.strokeRect(chosen % columns * cell, Math.floor(chosen / columns) * cell, cell - 1, cell - 1);
+      context.strokeRect(spots[chosen].x, spots[chosen].y, cell - 1, cell - 1);
     }
   }
   legend(p);
@@ -80,16 +112,28 @@ function choose(i) {
   draw();
 }
 
+// beyond returns the square in the row below or above that is nearest to a square.
+function beyond(i, step) {
+  let k = i + step;
+  while (spots[k]?.y === spots[i].y) k += step;
+  if (!spots[k]) return i;
+  let best = k;
+  for (const y = spots[k].y; spots[k]?.y === y; k += step) {
+    if (Math.abs(spots[k].x - spots[i].x) < Math.abs(spots[best].x - spots[i].x)) best = k;
+  }
+  return best;
+}
+
 for (const map of maps) {
   map.canvas.addEventListener("click", (event) => {
-    const x = Math.floor(event.offsetX / cell), y = Math.floor(event.offsetY / cell);
-    if (x < columns && y * columns + x < data.nodes.length) choose(y * columns + x);
+    const i = spots.findIndex((s) => event.offsetX >= s.x && event.offsetX < s.x + cell && event.offsetY >= s.y && event.offsetY < s.y + cell);
+    if (i >= 0) choose(i);
   });
   map.canvas.addEventListener("keydown", (event) => {
-    const steps = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns};
+    const steps = {ArrowRight: (i) => i + 1, ArrowLeft: (i) => i - 1, ArrowDown: (i) => beyond(i, 1), ArrowUp: (i) => beyond(i, -1)};
     const ends = {Home: 0, End: data.nodes.length - 1};
     if (event.key in steps || event.key in ends) {
-      choose(ends[event.key] ?? (chosen < 0 ? 0 : chosen + steps[event.key]));
+      choose(ends[event.key] ?? (chosen < 0 ? 0 : steps[event.key](chosen)));
       event.preventDefault();
     } else if (event.key === "Enter" && chosen >= 0) {
       at("show").value = "placed";
@@ -127,8 +171,11 @@ function rows() {
   const some = found.slice(first, first + pageRows);
   at("pods").tBodies[0].replaceChildren(...some.map((i) => {
     const row = document.createElement("tr");
-    for (const text of [i + 1, data.pods[i], data.requests[data.request[i]], place(i)]) {
-      row.insertCell().textContent = text;
+    for (const [label, text] of [["#", i + 1], ["Pod", data.pods[i]], ["Requests", data.requests[data.request[i]]], ["Goes to, or why not", place(i)]]) {
+      const field = row.insertCell();
+      field.dataset.label = label;
+      // A line may end behind a slash.
+      String(text).split(/(?<=\/)/).forEach((part, k) => field.append(...(k > 0 ? [document.createElement("wbr"), part] : [part])));
     }
     if (data.where[i] < 0) row.lastChild.className = "nowhere";
     return row;
