@@ -36,6 +36,11 @@ func TestBoundAgainstAdding(t *testing.T) {
 		}
 		c := testkit.Must(newCluster(testkit.Must(newSnapshot(o, new(objects), false)), kubeTerms))
 		c.findGangs([]string{"gang"})
+		for _, g := range c.gangs {
+			if r.IntN(2) == 0 {
+				g.least = 1 + r.IntN(len(g.pods))
+			}
+		}
 		for i := range c.shapes {
 			c.shapes[i].cost = float64(1 + r.IntN(3))
 		}

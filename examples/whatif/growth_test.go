@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -45,6 +46,24 @@ func TestGrowth(t *testing.T) {
 			testkit.Linear(t, 16<<10, func(n int) func() {
 				text := testkit.Text(len(c.before)+n, c.before, c.format, c.after)
 				return func() { _, _ = question(text) }
+			})
+		})
+	}
+	// The whole program: pods that fit nowhere, alike and not, alone and in gangs of two, and that
+	// fit on new nodes, one or eight on each.
+	const cordoned = both + "- {" + node + "n0}, spec: {unschedulable: true}, status: {allocatable: {cpu: 64, pods: 110}}}\n"
+	for name, format := range map[string]string{
+		"pods that fit nowhere":       "- {" + pod + "p%d}, spec: {containers: [{name: c, resources: {requests: {cpu: 65}}}]}}\n",
+		"kinds that fit nowhere":      "- {" + pod + "p%[1]d}, spec: {containers: [{name: c, resources: {requests: {cpu: 1%[1]d}}}]}}\n",
+		"pods of which a node has 8":  "- {" + pod + "p%d}, spec: {containers: [{name: c, resources: {requests: {cpu: 8}}}]}}\n",
+		"pods of which a node has 1":  "- {" + pod + "p%d}, spec: {containers: [{name: c, resources: {requests: {cpu: 60}}}]}}\n",
+		"gangs that need new nodes":   "- {" + pod + "p%[1]d, labels: {pod-group-name: g%[1]d}}, spec: {containers: [{name: c, resources: {requests: {cpu: 8}}}]}}\n",
+		"gangs that fit nowhere ever": "- {" + pod + "p%[1]d, labels: {pod-group-name: g%[1]d}}, spec: {containers: [{name: c, resources: {requests: {cpu: 80}}}]}}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			testkit.Linear(t, 128<<10, func(n int) func() {
+				text := testkit.Text(n, cordoned, format, "")
+				return func() { run([]string{"-snapshot", "-"}, strings.NewReader(text), io.Discard, io.Discard) }
 			})
 		})
 	}

@@ -120,14 +120,14 @@ func (s *spread) copy(t *spread) {
 // refused leaves the old one whole.
 func (s *spread) check(of Spread) error {
 	if of.Most < 0 {
-		return spreadError("at most %d members in a set", of.Most)
+		return spreadError("Most: got %d, want 0 or more", of.Most)
 	}
 	if of.Skew < 0 {
-		return spreadError("a skew of %d", of.Skew)
+		return spreadError("Skew: got %d, want 0 or more", of.Skew)
 	}
 	for set, n := range of.Running {
 		if n < 0 || n > math.MaxInt32 {
-			return spreadError("set %d has %d running pods", set, n)
+			return spreadError("Running[%d]: got %d, want 0 to %d", set, n, math.MaxInt32)
 		}
 	}
 	d := of.Domains
@@ -135,13 +135,13 @@ func (s *spread) check(of Spread) error {
 		return nil
 	}
 	if of.Running != nil && len(of.Running) != d.len() {
-		return spreadError("running pods of %d sets, want %d", len(of.Running), d.len())
+		return spreadError("Running: got %d sets, want %d as in Domains", len(of.Running), d.len())
 	}
 	s.marks.Reset(d.rows()) // a bit a row: one great number in a list must not take all memory
 	for set := range d.len() {
 		for _, r := range d.rowsOf(set) {
 			if s.marks.Test(int(r)) {
-				return spreadError("row %d is in the sets %d and %d", r, d.setWith(r), set)
+				return spreadError("Domains: row %d is in the sets %d and %d, want one", r, d.setWith(r), set)
 			}
 			s.marks.Set(int(r))
 		}

@@ -233,14 +233,14 @@ func TestSpreadErrors(t *testing.T) {
 	testkit.Check(proof.Spread(gang.Spread{Most: 1}))
 	shared := &gang.Domains{Rows: []int32{0, 1, 1}, Offsets: vector.Offsets{0, 2, 3}}
 	for want, s := range map[string]gang.Spread{
-		"gang: spread: at most -1 members in a set":    {Most: -1},
-		"gang: spread: set 1 has -2 running pods":      {Most: 1, Running: []int{0, -2}},
-		"gang: spread: running pods of 1 sets, want 2": {Most: 1, Running: []int{0}, Domains: shared},
-		"gang: spread: row 1 is in the sets 0 and 1":   {Most: 1, Domains: shared},
-		"gang: spread: running pods of 2 sets, want 0": {Most: 1, Running: []int{0, 0}, Domains: &gang.Domains{}},
-		"gang: spread: a skew of -1":                   {Most: 1, Skew: -1},
-		"gang: spread: at most -9 members in a set":    {Most: -9, Running: []int{-1}, Domains: shared},
-		"gang: spread: set 0 has -9 running pods":      {Running: []int{-9}},
+		"gang: spread: Most: got -1, want 0 or more":                    {Most: -1},
+		"gang: spread: Running[1]: got -2, want 0 to 2147483647":        {Most: 1, Running: []int{0, -2}},
+		"gang: spread: Running: got 1 sets, want 2 as in Domains":       {Most: 1, Running: []int{0}, Domains: shared},
+		"gang: spread: Domains: row 1 is in the sets 0 and 1, want one": {Most: 1, Domains: shared},
+		"gang: spread: Running: got 2 sets, want 0 as in Domains":       {Most: 1, Running: []int{0, 0}, Domains: &gang.Domains{}},
+		"gang: spread: Skew: got -1, want 0 or more":                    {Most: 1, Skew: -1},
+		"gang: spread: Most: got -9, want 0 or more":                    {Most: -9, Running: []int{-1}, Domains: shared},
+		"gang: spread: Running[0]: got -9, want 0 to 2147483647":        {Running: []int{-9}},
 	} {
 		for _, err := range []error{p.Spread(s), proof.Spread(s)} {
 			if err == nil || err.Error() != want || !errors.Is(err, vector.ErrShape) {
