@@ -6,12 +6,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/resvec/resvec/examples/internal/command"
 	"github.com/resvec/resvec/examples/internal/golden"
+	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/internal/testkit"
 )
 
@@ -214,5 +217,22 @@ func TestPredicted(t *testing.T) {
 	}
 	if len(o.pods) < 120 {
 		t.Errorf("%d pods", len(o.pods))
+	}
+}
+
+// TestProgress: on a terminal the program says what it is at.
+func TestProgress(t *testing.T) {
+	var terminal bytes.Buffer
+	now := time.Unix(1e9, 0)
+	line := progress.On(&terminal, func() time.Time { now = now.Add(time.Second); return now })
+	opts := testkit.Must(parseOptions([]string{"sample.yaml", "-html", filepath.Join(t.TempDir(), "page.html")}, nil))
+	testkit.Check(whatif(opts, nil, io.Discard, line))
+	for _, want := range []string{
+		"reading sample.yaml: 0 of 0 MB", "sample.yaml: object 28 of 48", "counting pods that run: 0 of 14", "counting pods that wait: 0 of 24",
+		"which nodes pods may go to: 0 of 24", "placing pod 1 of 24 on 7 nodes", "nodes that are missing: shape 4 of 4", "writing ",
+	} {
+		if !strings.Contains(terminal.String(), want) {
+			t.Errorf("no %q in\n%s", want, strings.ReplaceAll(terminal.String(), "\r", "\n"))
+		}
 	}
 }

@@ -46,6 +46,7 @@ func TestBadFiles(t *testing.T) {
 		{"the end of a list of JSON cut off", "{\"items\": [{\"kind\": \"Node\"},\n", []string{"f: line 2: unexpected EOF"}},
 		{"no JSON in an item", "{\"items\": [{\"kind\":\n Node}]}", []string{"f: line 2: invalid character 'N'"}},
 		{"a kind that is none in JSON", "{\"kind\": 5, \"items\": []}", []string{"f: kind: want a string"}},
+		{"items twice in JSON", "{\"kind\": \"List\", \"items\": [],\n\"items\": []}", []string{"f: line 2: items: want one list, got a second"}},
 		{"items twice", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\nitems: []\n", []string{"f: document 1: ", "items"}},
 		{"an item that is no YAML", both + "- {apiVersion: v1, kind: Node, metadata: {name: a}}\n- {a: [}\n", []string{"f: document 1: yaml: line 4: "}},
 		{"a tab", both + "- apiVersion: v1\n\tkind: Node\n", []string{"f: document 1: ", "line"}},

@@ -509,7 +509,7 @@ func (r *report) hopeless(d *shortage, most int) (lines []string) {
 		what string
 		pods []int
 	}{
-		{"that stay with their node, which a new one is not", d.attached},
+		{"that stay with a node by its name, which no new one has", d.attached},
 		{"that fit on no new node of any shape", d.never},
 		{"of gangs that lack pods, or have one that fits on no new node", d.waiting},
 	} {

@@ -53,6 +53,8 @@ func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
 		}
 	}
 	start := time.Now()
+	at := func(pod int) { c.line.Printf("placing pod %d of %d on %d nodes", pod+1, len(c.requests), o.final.Len()) }
+	at(0)
 	var single []int // pods that are placed at once
 	for i := range c.requests {
 		g := c.gangOf[i]
@@ -60,7 +62,7 @@ func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
 			single = append(single, i)
 		}
 		if g != nil && g.pods[0] == i || len(single) == mostAtOnce {
-			c.line.Printf("placing pod %d of %d on %d nodes", i+1, len(c.requests), o.final.Len())
+			at(i)
 			c.place(o, single, tie)
 			single = single[:0]
 		}

@@ -121,12 +121,18 @@ func splitJSON(text []byte, progress func(at int)) (documents []manifest, err er
 			return documents, nil
 		}
 		d, err := scanJSON(decoder, text, at, progress)
-		if err != nil {
+		switch {
+		case errors.Is(err, errTwice):
+			return nil, fmt.Errorf("line %d: %w", lineAt(text, int(decoder.InputOffset())), err)
+		case err != nil:
 			return nil, syntaxError(text, at, err)
 		}
 		documents = append(documents, d)
 	}
 }
+
+// errTwice says that a document has two lists of items.
+var errTwice = errors.New("items: want one list, got a second")
 
 // scanJSON returns the document that begins at a byte of the text. Of a list it finds the items
 // and its kind, which kubectl writes behind them.
@@ -156,6 +162,9 @@ func scanJSON(decoder *json.Decoder, text []byte, at int, progress func(at int))
 		}
 		if _, err := decoder.Token(); err != nil {
 			return d, err
+		}
+		if d.items != nil {
+			return d, errTwice
 		}
 		d.items = []json.RawMessage{}
 		for decoder.More() {
