@@ -1,16 +1,19 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/internal/testkit"
 	"github.com/resvec/resvec/scoring"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
+	"sigs.k8s.io/yaml"
 )
 
 const both = "apiVersion: v1\nkind: List\nitems:\n"
@@ -274,5 +277,38 @@ func FuzzRead(f *testing.F) {
 		c.findGangs([]string{"gang"})
 		c.remarks()
 		testkit.Must(c.simulate(nil, vector.TieLowest()))
+	})
+}
+
+// FuzzItems: a list whose items are decoded one by one is the list that is decoded as a whole.
+func FuzzItems(f *testing.F) {
+	f.Add(both + "- {a: 1}\n- b:\n  - c\n- |\n  - d\n  e\n# f\n-\n  g: h\nmetadata: {}\n")
+	f.Add("items:\n  - a: 'x\n\n     - y'\n  -\n    b: 1\n  # c\nkind: List\n")
+	f.Add("kind: List\nitems:\n- a: \"x\n- y\"\n")
+	f.Add("kind: List\nitems:\n- &a {b: c}\n- *a\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<12 || !utf8.ValidString(text) {
+			t.Skip()
+		}
+		d, err := scanYAML([]byte(text), func(int) {})
+		if err != nil || d.items == nil {
+			return
+		}
+		var whole struct {
+			Kind  string            `json:"kind"`
+			Items []json.RawMessage `json:"items"`
+		}
+		root, err := yaml.YAMLToJSONStrict([]byte(text))
+		if err == nil {
+			err = json.Unmarshal(root, &whole)
+		}
+		if err != nil || whole.Kind != d.kind || len(whole.Items) != len(d.items) {
+			t.Fatalf("%d items of %s; as a whole %s, %v", len(d.items), d.kind, root, err)
+		}
+		for i, item := range d.items {
+			if string(item) != string(whole.Items[i]) {
+				t.Errorf("item %d is %s, and as a whole %s", i, item, whole.Items[i])
+			}
+		}
 	})
 }

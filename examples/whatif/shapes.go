@@ -3,13 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/device"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
+	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -164,54 +165,39 @@ func daemonOf(p pod) (owner string, ok bool) {
 }
 
 // hints says which nodes announce no device of a vendor, though their labels name one, or
-// another node of their instance type announces some. Such a node may have joined before its
-// device plugin. It is a shape of its own, and new nodes of that shape have no device either.
+// another node of their instance type and size announces some. Such a node may have joined
+// before its device plugin. It is a shape of its own, and new nodes of that shape have no device
+// either.
 func (c *cluster) hints() (hints []string) {
-	have := c.state.Nodes().Allocatable()
-	vendors := make([]string, c.m.Len()) // of extended resources, by column
-	for j := range vendors {
-		if domain, _, ok := strings.Cut(c.m.Name(j), "/"); ok && !strings.HasSuffix(domain, "kubernetes.io") {
-			vendors[j] = domain
-		}
-	}
-	announced := func(row int) map[string]bool {
-		some := make(map[string]bool)
-		for j, vendor := range vendors {
-			some[vendor] = some[vendor] || have.At(row, j) > 0
-		}
-		delete(some, "")
-		return some
-	}
-	typical := make(map[string]map[string]string) // by instance type and vendor: a node that announces some
+	type offer struct{ instance, vendor string }
+	typical := make(map[offer]int) // the first node that announces devices
+	some := make([]map[string]bool, len(c.nodes))
+	vendors := make(map[string]bool)
 	for row, n := range c.nodes {
-		instance := n.Labels[corev1.LabelInstanceTypeStable]
-		for vendor, some := range announced(row) {
-			if some && instance != "" && typical[instance][vendor] == "" {
-				of := typical[instance]
-				put(&of, vendor, n.Name)
-				typical[instance] = of
+		some[row] = c.announced(row)
+		for vendor := range some[row] {
+			vendors[vendor] = true
+			of := offer{n.Labels[corev1.LabelInstanceTypeStable], vendor}
+			if _, known := typical[of]; !known && of.instance != "" {
+				typical[of] = row
 			}
 		}
 	}
 	lacking := make(map[string][]string) // nodes by what they lack
 	for row, n := range c.nodes {
-		instance, some := n.Labels[corev1.LabelInstanceTypeStable], announced(row)
-		why := make(map[string]string) // by vendor
-		for vendor, other := range typical[instance] {
-			why[vendor] = fmt.Sprintf("as %s has, of the same type %s", other, instance)
+		lacks := func(vendor, why string) {
+			text := fmt.Sprintf("no %s resource, %s: is the device plugin ready?", vendor, why)
+			lacking[text] = append(lacking[text], n.Name)
 		}
-		if isAny := slices.Contains(slices.Collect(maps.Values(some)), true); !isAny && !c.sliced[n.Name] {
-			for _, rule := range device.DefaultRules() {
-				if product := n.Labels[rule.Product]; product != "" && len(rule.Whole) > 0 {
-					vendor, _, _ := strings.Cut(string(rule.Whole[0]), "/")
-					why[vendor] = "though labels name " + product
-				}
+		instance := n.Labels[corev1.LabelInstanceTypeStable]
+		for vendor := range vendors {
+			if other, known := typical[offer{instance, vendor}]; known && !some[row][vendor] && c.ofOneSize(row, other) {
+				lacks(vendor, fmt.Sprintf("as %s has, of the same type %s", c.nodes[other].Name, instance))
 			}
 		}
-		for vendor, text := range why {
-			if !some[vendor] {
-				text = fmt.Sprintf("no %s resource, %s: is the device plugin ready?", vendor, text)
-				lacking[text] = append(lacking[text], n.Name)
+		if vendor, product := named(n.Node); product != "" && len(some[row]) == 0 && !c.sliced[n.Name] {
+			if _, said := typical[offer{instance, vendor}]; !said {
+				lacks(vendor, "though labels name "+product)
 			}
 		}
 	}
@@ -219,4 +205,39 @@ func (c *cluster) hints() (hints []string) {
 		hints = append(hints, list(lacking[text], 3)+": "+text)
 	}
 	return hints
+}
+
+// announced returns the domains of extended resources of which a node has any.
+func (c *cluster) announced(row int) map[string]bool {
+	some := make(map[string]bool)
+	for j := range c.m.Len() {
+		vendor, _, ok := strings.Cut(c.m.Name(j), "/")
+		if ok && !strings.HasSuffix(vendor, "kubernetes.io") && c.state.Nodes().Allocatable().At(row, j) > 0 {
+			some[vendor] = true
+		}
+	}
+	return some
+}
+
+// ofOneSize reports whether two nodes have about as much cpu and memory. Some distributions give
+// all nodes one instance type.
+func (c *cluster) ofOneSize(a, b int) bool {
+	have := c.state.Nodes().Allocatable()
+	for _, j := range []int{vectormap.CPU, vectormap.Memory} {
+		if x, y := have.At(a, j), have.At(b, j); math.Abs(x-y) > .1*max(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// named returns the product that labels of a node name, and the domain of its resource.
+func named(n *corev1.Node) (vendor, product string) {
+	for _, rule := range device.DefaultRules() {
+		if product := n.Labels[rule.Product]; product != "" && len(rule.Whole) > 0 {
+			vendor, _, _ := strings.Cut(string(rule.Whole[0]), "/")
+			return vendor, product
+		}
+	}
+	return "", ""
 }

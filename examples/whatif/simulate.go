@@ -53,7 +53,9 @@ func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
 		}
 	}
 	start := time.Now()
-	at := func(pod int) { c.line.Printf("placing pod %d of %d on %d nodes", pod+1, len(c.requests), o.final.Len()) }
+	at := func(pod int) {
+		c.line.Printf("placing pod %d of %d on %d nodes", pod+1, len(c.requests), o.final.Len())
+	}
 	at(0)
 	var single []int // pods that are placed at once
 	for i := range c.requests {

@@ -192,6 +192,7 @@ func TestHints(t *testing.T) {
 		"instances in the place of GPUs":  {node("a", "t", "", "nvidia.com/gpu: 8") + node("b", "t", "", "nvidia.com/mig-1g.5gb: 7"), ""},
 		"one of two":                      {node("a", "t", "", "nvidia.com/gpu: 8") + node("b", "t", "", ""), "b: no nvidia.com resource, as a has, of the same type t: " + ready},
 		"0 of them":                       {node("a", "t", "", "") + node("b", "t", "", "amd.com/gpu: 8") + node("c", "t", "", "amd.com/gpu: 0"), "a, c: no amd.com resource, as b has, of the same type t: " + ready},
+		"another size":                    {node("a", "k3s", "", "nvidia.com/gpu: 8") + nodeYAML("b", "k3s", "cpu: 16, pods: 9", ""), ""},
 		"labels alone":                    {node("a", "t", gpus, ""), "a: no nvidia.com resource, though labels name H100: " + ready},
 		"labels, and all announce them":   {node("a", "t", gpus, "nvidia.com/gpu: 8"), ""},
 		"a resource of no device plugin":  {node("a", "t", "", "attachable-volumes-x: 5") + node("b", "t", "", ""), ""},
