@@ -263,6 +263,10 @@ func (in *input) readPods(name string, text []byte, label string) (pods []corev1
 	}
 	var list corev1.PodList
 	if err := yaml.Unmarshal(text, &list); err != nil {
+		first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+		if strings.Contains(first, ",") && !strings.ContainsAny(first, ":{") {
+			return nil, fmt.Errorf("%s: line 1: columns %q: want job and queue among them", name, strings.Split(strings.TrimSpace(first), ","))
+		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	labels := map[string]bool{}

@@ -162,7 +162,7 @@ func TestPageLooks(t *testing.T) {
 		{"-jobs testdata/jobs.csv -set speech.weight=1", "", []string{"next: index, train-1, train-2", "queue search would have 4 of gpu, more than its share 3",
 			"train-1 of speech could take sweep-5 of vision", "What if, with speech.weight=1", "speech 5 → 4 of gpu"}, 4},
 		{"-jobs -", jobs, []string{"next: big"}, 4},
-		{"-jobs - -set vision.weight=1", "job,queue,state,gpu\n", []string{"no job waits", "all shares are the same"}, 4},
+		{"-jobs - -set vision.weight=1", "job,queue,state,gpu\nsmall,search,runs,2\n", []string{"no job waits", "all shares are the same"}, 4},
 		{"-set search.weight=2", "", []string{"09:00 train-1 of speech starts on node-3, takes from sweep-6 of vision", "more than its share", "What if, with search.weight=2"}, 4},
 	} {
 		testkit.Check(program(append(strings.Fields(c.args), "-total", "gpu=12", "-html", page), strings.NewReader(c.stdin), io.Discard))
@@ -189,6 +189,7 @@ func TestFaults(t *testing.T) {
 		{"-jobs -", "job,queue,nvidia.com/gpu\na,vision,x\n", `nvidia.com/gpu "x": want a quantity`},
 		{"-jobs -", "job,queue,what\na,vision,1\n", "what"},
 		{"-jobs -", "job,queue\na\n", "wrong number of fields"},
+		{"-jobs -", "jobs,queue,nvidia.com/gpu\na,vision,1\n", `-: line 1: columns ["jobs" "queue" "nvidia.com/gpu"]: want job and queue among them`},
 		{"-over -", "hour,job,queue,nvidia.com/gpu\n1,a,vision,1\n", "want a column hours"},
 		{"-over -", "items: []", "want a table"},
 		{"-over -", "hour,job,queue,hours,nvidia.com/gpu\n", "no job"},
