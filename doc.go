@@ -16,7 +16,8 @@
 //     fit, SRA and proportional, kube-scheduler's resource scores, load and DRF. Scorers
 //     are bound to the nodes, combined and explained.
 //     [github.com/resvec/resvec/scoring/gpu] scores nodes for pods that share GPUs, and
-//     chooses the devices.
+//     chooses the devices. [github.com/resvec/resvec/scoring/profile] is the decision of
+//     kube-scheduler's default profile, spread and pod affinity included.
 //   - [github.com/resvec/resvec/transform] charges quota for other resources than
 //     pods request: Kueue's configurable resource transformations, exact on
 //     resource lists and vectorized on matrices of workloads.
@@ -48,6 +49,7 @@
 //   - docs/migration.md: from struct-based resources to vectors
 //   - docs/scoring.md, docs/device.md, docs/transform.md, docs/quota.md,
 //     docs/fairshare.md: a package each
+//   - docs/profile.md: kube-scheduler's own decision, of all nodes at once
 //   - docs/gangs.md, docs/topology.md: gangs, and racks to place them in
 //   - docs/semantics.md: rounding, NaN, ties and units
 //   - docs/glossary.md: what words mean

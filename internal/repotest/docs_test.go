@@ -21,6 +21,7 @@ func TestDocs(t *testing.T) {
 		"README.md":         {"example_test.go"},
 		"docs/migration.md": {"internal/repotest/migration_test.go"},
 		"docs/scoring.md":   {"scoring_example_test.go"},
+		"docs/profile.md":   {"scoring/profile/example_test.go"},
 		"docs/transform.md": {"transform/example_test.go"},
 		"docs/device.md":    {"device/share/guide_example_test.go"},
 		"docs/embedding.md": {"examples/scheduler/scheduler.go", "examples/scheduler/cluster.go", "examples/scheduler/start.go", "examples/scheduler/main.go", "examples/scheduler/main_test.go", "examples/scheduler/fair.go"},

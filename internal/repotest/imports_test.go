@@ -40,6 +40,7 @@ var rooms = func() map[string][]string {
 /vectormap: ./internal/decimal ./internal/fieldpath ./internal/kernel ./internal/quantity ./vector ./vector/gang k8s.io/api/... k8s.io/apimachinery/... k8s.io/component-helpers/resource
 /scoring: ./internal/decimal ./internal/document ./internal/fieldpath ./internal/kernel ./internal/quantity ./scoring/internal/scorecache ./vector ./vectormap k8s.io/apimachinery/...
 /scoring/gpu: ./internal/decimal ./internal/document ./internal/fieldpath ./internal/kernel ./scoring/internal/scorecache ./scoring ./vector ./vectormap k8s.io/apimachinery/...
+/scoring/profile: ./scoring ./vector ./vectormap k8s.io/api/... k8s.io/apimachinery/... k8s.io/component-helpers/scheduling/... k8s.io/klog/v2
 /scoring/internal/scorecache: ./internal/kernel ./vector
 /scoring/internal/scorecache/cachetest: ./scoring/internal/scorecache ./internal/testkit ./vector
 /transform: ./internal/document ./internal/kernel ./internal/quantity ./vector ./vectormap gopkg.in/inf.v0 k8s.io/api/... k8s.io/apimachinery/... sigs.k8s.io/yaml

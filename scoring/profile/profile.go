@@ -1,0 +1,191 @@
+package profile
+
+import (
+	"fmt"
+
+	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Profile answers what kube-scheduler's default profile says of all nodes of a cluster, for
+// one pod after another. It is made by [Bind].
+//
+// It keeps what it finds out: columns by row, shared by pods that are alike in what a
+// plugin looks at, and brought up to date at the cost of the rows that have changed. What
+// was used least recently is forgotten, see [Profile.LimitCache].
+//
+// A Profile is for one goroutine, which is the one that writes the cluster, unless that is a
+// copy ([Cluster.Snapshot]).
+type Profile struct {
+	cluster  *Cluster
+	settings settings
+	terms    []Term
+
+	aspects map[string]aspect
+	shapes  map[string]*shape
+	newest  *shape
+	oldest  *shape
+	bytes   int64
+	limit   int64
+	epoch   uint64 // moves with each question
+	buffer  keyBuffer
+
+	base  affinityAspect  // nodes that are known
+	known *vector.Mask    // of base
+	added *affinityAspect // Config.AddedAffinity's; nil: none
+
+	work workspace
+}
+
+// Question is what a Profile is asked: about which pod, and which rows. Plugins look at
+// the pod, [vector.Fit] and scores of resources at its amounts.
+type Question struct {
+	Pod     *corev1.Pod
+	Amounts vector.PodAmounts
+	Rows    *vector.Mask // nil: all
+}
+
+// cacheBytes is the limit of what is kept, unless the caller says another.
+const cacheBytes = 256 << 20
+
+// Bind binds a configuration to a cluster, and scores of resources to it, such as
+// [DefaultTerms]. The error has all faults of the configuration, each a *field.Error.
+func Bind(cfg Config, cluster *Cluster, terms ...Term) (*Profile, error) {
+	set, faults := cfg.check()
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("profile: %w", faults.ToAggregate())
+	}
+	p := &Profile{
+		cluster: cluster, settings: set, terms: terms, limit: cacheBytes,
+		aspects: map[string]aspect{}, shapes: map[string]*shape{},
+	}
+	p.known = &p.base.match
+	if set.added != nil {
+		p.added = &affinityAspect{required: set.added.Match}
+	}
+	return p, nil
+}
+
+// Rebind replaces the scores of resources: after [vector.Nodes.Widen] they are of another
+// map. What is kept stays.
+func (p *Profile) Rebind(terms ...Term) { p.terms = terms }
+
+// LimitCache limits what is kept, in bytes; the default is 256 MiB. What the last pod needs
+// is kept in any case.
+func (p *Profile) LimitCache(bytes int64) {
+	p.limit = bytes
+	p.evict()
+}
+
+// Kept returns of how many shapes of pods something is kept, and about how many bytes that
+// takes.
+func (p *Profile) Kept() (shapes int, bytes int64) { return len(p.shapes), p.bytes }
+
+const (
+	panicMask = "profile: mask of another number of rows than the nodes"
+	panicDst  = "profile: dst has too few elements"
+)
+
+// workspace is the working memory of a question.
+type workspace struct {
+	fits   vector.Mask
+	totals []int64
+	raw    []int64
+	table  []int64
+	dense  []int64
+
+	// Of spreadScores: the rows that are scored, by row, by domain.
+	scored  vector.Mask
+	sums    []float64
+	domains []float64
+	seen    []uint64
+}
+
+// begin brings what is known in step, and returns the shape of a pod.
+func (p *Profile) begin(pod *corev1.Pod) (*shape, error) {
+	p.cluster.align()
+	p.epoch++
+	p.bring(&p.base)
+	if p.added != nil {
+		p.bring(p.added)
+	}
+	return p.shapeOf(pod)
+}
+
+// ask begins a question about rows, and sets work.fits to those that are feasible.
+func (p *Profile) ask(q Question) (*shape, error) {
+	if q.Rows != nil && q.Rows.Len() != p.cluster.nodes.Len() {
+		panic(panicMask)
+	}
+	s, err := p.begin(q.Pod)
+	if err != nil {
+		return nil, err
+	}
+	fits := &p.work.fits
+	vector.FitAmong(fits, p.cluster.nodes.Free(), q.Amounts.Requested, q.Rows)
+	p.feasible(fits, s, q.Pod)
+	return s, nil
+}
+
+// Feasible sets dst to the selected rows on which all filters admit the pod: its amounts
+// fit by [vector.Fit], and NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
+// NodePorts, PodTopologySpread and InterPodAffinity accept the node. A row without
+// a node object is not feasible. A pod with terms or constraints that can't be parsed is
+// an error that names the field.
+func (p *Profile) Feasible(dst *vector.Mask, q Question) error {
+	if _, err := p.ask(q); err != nil {
+		return err
+	}
+	dst.CopyFrom(&p.work.fits)
+	return nil
+}
+
+// Totals sets feasible as [Profile.Feasible] does, and dst[r] for every feasible row r to
+// what kube-scheduler sums up: the scores of all plugins, each normalized over the
+// feasible rows, times their weights. Other elements of dst are not touched; it has an
+// element a row at least. Errors are those of Feasible and of the scores of resources.
+func (p *Profile) Totals(dst []int64, feasible *vector.Mask, q Question) error {
+	n := p.cluster.nodes.Len()
+	if len(dst) < n {
+		panic(panicDst)
+	}
+	s, err := p.ask(q)
+	if err != nil {
+		return err
+	}
+	if err := p.total(s, q.Amounts); err != nil {
+		return err
+	}
+	feasible.CopyFrom(&p.work.fits)
+	for r := range feasible.All() {
+		dst[r] = p.work.totals[r]
+	}
+	return nil
+}
+
+// Best returns the feasible row with the highest total, ties by tie, and whether there is a
+// feasible row. Errors are those of [Profile.Totals].
+func (p *Profile) Best(q Question, tie vector.Tie) (row int, ok bool, err error) {
+	s, err := p.ask(q)
+	if err != nil || !p.work.fits.Any() {
+		return -1, false, err
+	}
+	if err := p.total(s, q.Amounts); err != nil {
+		return -1, false, err
+	}
+	row = vector.ArgMax(p.work.totals, &p.work.fits, tie)
+	return row, row >= 0, nil
+}
+
+// TopK sets dst to the k feasible rows with the highest totals, the best first, and
+// returns it. Errors are those of [Profile.Totals].
+func (p *Profile) TopK(dst []int32, q Question, k int, tie vector.Tie) ([]int32, error) {
+	s, err := p.ask(q)
+	if err != nil {
+		return dst[:0], err
+	}
+	if err := p.total(s, q.Amounts); err != nil {
+		return dst[:0], err
+	}
+	return vector.TopK(dst, p.work.totals, &p.work.fits, k, tie), nil
+}
