@@ -26,6 +26,8 @@ func plugins() []app.Option {
 	return []app.Option{
 		app.WithPlugin(resvecfit.Name, newStrict),
 		app.WithPlugin(resvecfit.BalancedName, resvecfit.NewBalanced),
+		app.WithPlugin(resvecfit.TopologySpreadName, resvecfit.NewTopologySpread),
+		app.WithPlugin(resvecfit.InterPodAffinityName, resvecfit.NewInterPodAffinity),
 	}
 }
 

@@ -63,6 +63,24 @@ func pinned(pod *corev1.Pod, node string) *corev1.Pod {
 	return pod
 }
 
+// spreading spreads pods of its kind over zones.
+func spreading(pod *corev1.Pod) *corev1.Pod {
+	pod.Labels = map[string]string{"app": "spread"}
+	pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+	}}
+	return pod
+}
+
+// apart keeps pods of its kind in zones of their own.
+func apart(pod *corev1.Pod) *corev1.Pod {
+	pod.Labels = map[string]string{"app": "apart"}
+	pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+		{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels}},
+	}}}
+	return pod
+}
+
 // scenarios have one right answer each.
 var scenarios = map[string]scenario{
 	"no node has room: the pod of least priority goes": {
@@ -82,6 +100,21 @@ var scenarios = map[string]scenario{
 		objects: func() []runtime.Object { return append(fullZone("a", 10), emptyZone("b", 2)...) },
 		arrive:  func() []*corev1.Pod { return []*corev1.Pod{pinned(aPod("new", 100, "cpu=2"), "a7")} },
 		want:    survivors("a", 10, 7, map[string]string{"new": "a7"}),
+	},
+	"one pod too many in the zone": {
+		objects: func() []runtime.Object {
+			return append(emptyZone("a", 1), spreading(bound(aPod("one", 10, "cpu=1"), "a0")), bound(aPod("other", 5, "cpu=1"), "a0"),
+				emptyZone("b", 1)[0], bound(aPod("full", 500, "cpu=4"), "b0"))
+		},
+		arrive: func() []*corev1.Pod { return []*corev1.Pod{spreading(aPod("new", 100, "cpu=1"))} },
+		want:   map[string]string{"new": "a0", "other": "a0", "full": "b0"},
+	},
+	"apart from a pod of less priority": {
+		objects: func() []runtime.Object {
+			return append(emptyZone("a", 1), apart(bound(aPod("one", 10, "cpu=1"), "a0")), bound(aPod("other", 5, "cpu=1"), "a0"))
+		},
+		arrive: func() []*corev1.Pod { return []*corev1.Pod{apart(aPod("new", 100, "cpu=1"))} },
+		want:   map[string]string{"new": "a0", "other": "a0"},
 	},
 	"too large for the nodes of one zone, even when empty": {
 		objects: func() []runtime.Object {
@@ -119,7 +152,11 @@ func survivors(zone string, n, gone int, others map[string]string) map[string]st
 
 // schedulers are the configurations that have to agree.
 func schedulers(t *testing.T) map[string]string {
-	return map[string]string{"built-in": builtin, "ResvecFit": example(t), "ResvecFit, all nodes visited": example(t, "visitPercent: 0")}
+	const exact = "exact: true"
+	return map[string]string{
+		"built-in": builtin, "ResvecFit": example(t), "ResvecFit, all nodes visited": example(t, "visitPercent: 0"),
+		"exact": example(t, exact, "exactArgs: {checkOneIn: 1}"), "replacements": replacing(t), "exact, replacements": replacing(t, exact, "exactArgs: {checkOneIn: 1}"),
+	}
 }
 
 // TestPreemption runs the scenarios with the built-in plugins and with ours: same

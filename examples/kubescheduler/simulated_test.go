@@ -114,7 +114,10 @@ func registry(ledger resvecfit.Ledger) frameworkruntime.Registry {
 	if ledger != nil {
 		factory = resvecfit.Factory(ledger)
 	}
-	return frameworkruntime.Registry{resvecfit.Name: factory, resvecfit.BalancedName: resvecfit.NewBalanced, idle{}.Name(): newIdle, "Packing": newPacking}
+	return frameworkruntime.Registry{
+		resvecfit.Name: factory, resvecfit.BalancedName: resvecfit.NewBalanced, resvecfit.TopologySpreadName: resvecfit.NewTopologySpread,
+		resvecfit.InterPodAffinityName: resvecfit.NewInterPodAffinity, idle{}.Name(): newIdle, "Packing": newPacking,
+	}
 }
 
 func start(ctx context.Context, t testing.TB, factory informers.SharedInformerFactory, sched *scheduler.Scheduler) {

@@ -64,6 +64,17 @@ type Args struct {
 	// evict pods: see [Plugin.CheckProfile].
 	TopK int32 `json:"topK,omitempty"`
 
+	// Exact has the one best node visited, of all that are feasible, whatever
+	// percentageOfNodesToScore says: what kube-scheduler's own plugins would decide if they
+	// scored all nodes, from counts that are kept by [profile.Profile]. Some pods are left to
+	// them, see the package documentation. It needs the plugin first at postFilter, as TopK
+	// does, and only plugins of Kubernetes and of this package at preFilter, filter and score.
+	// The default is false.
+	Exact bool `json:"exact,omitempty"`
+
+	// ExactArgs say how other plugins of the profile are configured, for Exact.
+	ExactArgs ExactArgs `json:"exactArgs,omitempty"`
+
 	// Proportional keeps cpu and memory in reserve for idle devices: the section of
 	// this name in the arguments of Volcano's plugin resource-strategy-fit; see
 	// [scoring.Proportional].
@@ -117,6 +128,9 @@ func (a *Args) draExtendedResource() bool {
 func (a *Args) narrowing() (options []string) {
 	if a.TopK > 0 {
 		options = append(options, "topK")
+	}
+	if a.Exact {
+		options = append(options, "exact")
 	}
 	return options
 }
@@ -184,7 +198,7 @@ func (a *Args) validate() field.ErrorList {
 	if a.TopK < 0 {
 		faults = append(faults, field.Invalid(field.NewPath("topK"), a.TopK, "must not be negative"))
 	}
-	return faults
+	return append(faults, a.ExactArgs.validate(field.NewPath("exactArgs"))...)
 }
 
 // validateQuota checks the card quota, which takes the place of a ledger.

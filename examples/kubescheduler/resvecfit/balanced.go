@@ -59,17 +59,9 @@ func NewBalanced(_ context.Context, obj runtime.Object, handle fwk.Handle) (fwk.
 	if err := decode(obj, &args); err != nil {
 		return nil, err
 	}
-	resources := args.Resources
-	if !given(resources) {
-		resources = []byte(`[{"name":"cpu"},{"name":"memory"}]`)
-	}
-	document, err := json.Marshal(map[string]any{"type": "BalancedAllocation", "resources": resources})
+	t, err := balancedTerm(args.Resources, field.NewPath("args"))
 	if err != nil {
 		return nil, err
-	}
-	t := term{weight: 1}
-	if faults := t.kube(document, field.NewPath("args")); len(faults) > 0 {
-		return nil, faults.ToAggregate()
 	}
 	return &Balanced{handle: handle, addToFit: args.AddToFit, scorer: scorer{
 		handle:   handle,
@@ -79,13 +71,26 @@ func NewBalanced(_ context.Context, obj runtime.Object, handle fwk.Handle) (fwk.
 	}}, nil
 }
 
+// balancedTerm returns the term of a list of resources; the default is cpu and memory.
+func balancedTerm(resources json.RawMessage, path *field.Path) (term, error) {
+	if !given(resources) {
+		resources = []byte(`[{"name":"cpu"},{"name":"memory"}]`)
+	}
+	document, err := json.Marshal(map[string]any{"type": "BalancedAllocation", "resources": resources})
+	if err != nil {
+		return term{}, err
+	}
+	t := term{weight: 1}
+	return t, t.kube(document, path).ToAggregate()
+}
+
 // Name returns [BalancedName].
 func (b *Balanced) Name() string { return BalancedName }
 
 // PreScore scores all nodes that can hold the pod. A pod that requests none of
 // the resources is not scored, so that such pods are spread by other plugins.
 func (b *Balanced) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
-	if b.idle(pod) {
+	if b.scorer.idle(pod) {
 		return fwk.NewStatus(fwk.Skip)
 	}
 	var none lastRead[*state]
@@ -119,9 +124,10 @@ func (b *Balanced) add(cycle fwk.CycleState) bool {
 	return err == nil && fit.add(&b.scorer)
 }
 
-func (b *Balanced) idle(pod *corev1.Pod) bool {
-	total := trueTotal(pod, b.scorer.podLevel)
-	for _, name := range b.scorer.terms[0].names {
+// idle reports whether a pod requests none of the resources of the first term.
+func (s *scorer) idle(pod *corev1.Pod) bool {
+	total := trueTotal(pod, s.podLevel)
+	for _, name := range s.terms[0].names {
 		if quantity := total[corev1.ResourceName(name)]; !quantity.IsZero() {
 			return false
 		}

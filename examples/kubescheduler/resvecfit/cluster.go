@@ -50,6 +50,8 @@ type cluster struct {
 	// version moves with everything that changes a row.
 	version uint64
 
+	world *world // nil: nothing but amounts is kept
+
 	scratch vector.NodeAmounts
 	missing []string
 }
@@ -222,6 +224,9 @@ func (c *cluster) drop(nodes []fwk.NodeInfo) {
 	for _, name := range gone {
 		c.table.Delete(name)
 		delete(c.large, name)
+		if c.world != nil {
+			c.world.drop(name)
+		}
 	}
 }
 
@@ -272,7 +277,9 @@ func (c *cluster) write(node fwk.NodeInfo, generation int64) (known bool, err er
 		cut(c.scratch.Requested)
 		cut(c.scratch.Scored)
 	}
-	_, _, err = c.table.Set(name, generation, c.scratch)
+	if _, _, err = c.table.Set(name, generation, c.scratch); err == nil && c.world != nil {
+		err = c.world.write(node)
+	}
 	return true, err
 }
 

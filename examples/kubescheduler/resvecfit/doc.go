@@ -8,7 +8,9 @@
 //
 //	app.NewSchedulerCommand(
 //		app.WithPlugin(resvecfit.Name, resvecfit.New),
-//		app.WithPlugin(resvecfit.BalancedName, resvecfit.NewBalanced))
+//		app.WithPlugin(resvecfit.BalancedName, resvecfit.NewBalanced),
+//		app.WithPlugin(resvecfit.TopologySpreadName, resvecfit.NewTopologySpread),
+//		app.WithPlugin(resvecfit.InterPodAffinityName, resvecfit.NewInterPodAffinity))
 //
 //	plugins:
 //	  multiPoint:
@@ -41,6 +43,19 @@
 // does, for nominated pods and by preemption. Such a copy is another object, or
 // has another generation, than what the row was made from, and is compared by
 // itself, in int64.
+//
+// # Spreading and pod affinity
+//
+// [TopologySpread] and [InterPodAffinity] take the places of PodTopologySpread and
+// InterPodAffinity, with the same verdicts, codes, reasons and scores. They ask package
+// scoring/profile, which keeps counts of pods on the table of [Plugin] and writes the rows of
+// nodes that have changed. So PreFilter of [Plugin], which comes before them, brings
+// all rows in step. For queueing hints they have pods tried again after every event for
+// which the built-in plugins do, and after some more: of default constraints a hint
+// can't know which pods count.
+//
+// Where pods of more than one node are moved on trial, as v1.37 does for pod groups, the
+// least count that PodTopologySpread goes by may be too high; here it is exact.
 //
 // # Which nodes are visited
 //
@@ -78,19 +93,50 @@
 // pod tried again at once, with all nodes, and preempts nothing. Where PostFilter isn't
 // the first that is asked, TopK does not act; see [Plugin.CheckProfile].
 //
+// # The one best node
+//
+// With [Args].Exact PreFilter names one node: a best one of all that are feasible, each of
+// them as likely as another, by what package scoring/profile keeps of nodes, pods, services
+// and owners. It is one and never all of equal totals, since kube-scheduler normalizes scores
+// over the nodes that it visits; with one node it scores none. It departs from rule 1, as TopK
+// does, with the same conditions and the same second attempt.
+//
+// These pods are left to the other plugins: with volumes other than configMap, secret,
+// emptyDir, projected, downwardAPI and hostPath; with claims, or resources of a DeviceClass;
+// of a pod group; that need features which nodes declare, or have terms that can't be parsed;
+// that are nominated, or while another pod of equal or higher priority is; in which an
+// extender is interested; that no node is feasible for; whose last attempt failed. So are all
+// pods while a [Ledger] is given, a node has an amount of 2^53 units or more, or a plugin
+// filters or scores by rules that aren't known.
+//
+// What other plugins are configured with is repeated in [ExactArgs]. One decision of
+// ExactArgs.CheckOneIn is checked: all plugins look at all nodes. A difference is logged
+// with both explanations, and turns Exact off until restart.
+//
 // # What is counted
 //
 // In the registry that kube-scheduler serves at /metrics, for all profiles together:
 //
 //	resvecfit_cycles_total{mode}      scheduling cycles by the nodes visited: all; fits, those
 //	                                  that can hold the pod (rule 3); possible, those that
-//	                                  could when empty (rule 2); top_k
+//	                                  could when empty (rule 2); top_k; exact
 //	resvecfit_fallbacks_total{reason} cycles of mode all: plenty, more can hold the pod than are
 //	                                  ever named; unschedulable, none can, and too many could
 //	                                  when empty; retry, an earlier attempt left nodes out;
-//	                                  pod_group; profile, TopK does not act
+//	                                  pod_group; profile, TopK or Exact does not act
 //	resvecfit_named_nodes_total       nodes named, in the cycles of other modes than all
 //	resvecfit_retries_total           pods tried again, as none of the named was accepted
+//
+// And of Exact:
+//
+//	resvecfit_exact_fallbacks_total{reason} cycles that it left to the other plugins: off,
+//	                                        retry, infeasible, nominated, own_nominee, volumes,
+//	                                        claims, features, extender, ledger, unparsable, large,
+//	                                        pod_group
+//	resvecfit_exact_checks_total            decisions that were checked
+//	resvecfit_exact_differences_total       checked decisions that differ
+//	resvecfit_exact_kept_shapes             shapes of pods of which counts are kept
+//	resvecfit_exact_kept_bytes              about how much memory these take
 //
 // When the scheduler starts, it logs likely mistakes in its profile as warnings, such as
 // NodeResourcesFit left enabled beside the plugin.

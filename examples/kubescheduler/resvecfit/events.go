@@ -70,6 +70,18 @@ func objects[T any](before, after any) (old, now T, err error) {
 	return old, now, nil
 }
 
+// isPlaced reports whether a pod is on a node, or nominated to one.
+func isPlaced(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName != "" || pod.Status.NominatedNodeName != ""
+}
+
+func queueIf(may bool) fwk.QueueingHint {
+	if may {
+		return fwk.Queue
+	}
+	return fwk.QueueSkip
+}
+
 // afterPod says whether a pod that went, or shrank, may make room.
 func (p *Plugin) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
 	old, now, err := objects[*corev1.Pod](before, after)
@@ -78,10 +90,7 @@ func (p *Plugin) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fw
 	}
 	switch {
 	case now == nil:
-		if old.Spec.NodeName == "" && old.Status.NominatedNodeName == "" {
-			return fwk.QueueSkip, nil
-		}
-		return fwk.Queue, nil
+		return queueIf(isPlaced(old)), nil
 	case now.UID == pod.UID:
 		return fwk.Queue, nil
 	case now.Spec.NodeName == "":

@@ -44,6 +44,10 @@ type state struct {
 	// could hold the pod are not among them.
 	named    sets.Set[string]
 	narrowed bool
+
+	// checks says that the decision of exact is checked, and checking that this has begun.
+	checks   bool
+	checking atomic.Bool
 }
 
 // Clone returns s: preemption and nominated pods share it.
@@ -97,7 +101,7 @@ func isResized(pod *corev1.Pod) bool {
 // newer than their row by themselves, and these rows are written next.
 func (p *Plugin) compareAll(ctx context.Context, cycle fwk.CycleState, s *state, nodes []fwk.NodeInfo) error {
 	c := p.cluster
-	exact := p.topK(ctx) > 0 || p.args.GangScheduling && cycle.IsPodGroupSchedulingCycle()
+	exact := p.shared || p.topK(ctx) > 0 || p.exact != nil && !p.exact.off.Load() || p.args.GangScheduling && cycle.IsPodGroupSchedulingCycle()
 	if !exact && c.isList(nodes) {
 		if err := p.catchUp(nil); err != nil {
 			return err
@@ -270,6 +274,9 @@ func (p *Plugin) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.P
 	s, err := p.last.read(cycle, stateKey)
 	if err != nil {
 		return fwk.AsStatus(err)
+	}
+	if s.checks && s.checking.CompareAndSwap(false, true) {
+		p.checkDecision(ctx, cycle, pod, s)
 	}
 	if s.behind && !s.asked.Load() {
 		s.asked.Store(true)

@@ -84,7 +84,8 @@ type nodeWith struct {
 	running []fwk.PodInfo
 }
 
-func (n *nodeWith) GetPods() []fwk.PodInfo { return n.running }
+func (n *nodeWith) GetPods() []fwk.PodInfo                            { return n.running }
+func (n *nodeWith) GetImageStates() map[string]*fwk.ImageStateSummary { return nil }
 
 // gangCase is a gang on two nodes of 8 cores.
 type gangCase struct {

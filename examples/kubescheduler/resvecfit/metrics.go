@@ -13,6 +13,7 @@ const (
 	modeFits     = "fits"     // all that can hold the pod
 	modePossible = "possible" // all that could hold it when empty
 	modeTopK     = "top_k"    // the best of those that can hold it
+	modeExact    = "exact"    // the best of all
 )
 
 // Why all nodes were visited, the values of the label reason.
@@ -29,7 +30,7 @@ const (
 var (
 	cycles = metrics.NewCounterVec(&metrics.CounterOpts{
 		Subsystem: "resvecfit", Name: "cycles_total", StabilityLevel: metrics.ALPHA,
-		Help: "Scheduling cycles by how the nodes to visit were chosen: all, fits, possible or top_k.",
+		Help: "Scheduling cycles by how the nodes to visit were chosen: all, fits, possible, top_k or exact.",
 	}, []string{"mode"})
 	fallbacks = metrics.NewCounterVec(&metrics.CounterOpts{
 		Subsystem: "resvecfit", Name: "fallbacks_total", StabilityLevel: metrics.ALPHA,
@@ -45,9 +46,33 @@ var (
 	})
 )
 
+// What exact counts.
+var (
+	exactFallbacks = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: "resvecfit", Name: "exact_fallbacks_total", StabilityLevel: metrics.ALPHA,
+		Help: "Scheduling cycles that exact left to the other plugins, by reason.",
+	}, []string{"reason"})
+	checks = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: "resvecfit", Name: "exact_checks_total", StabilityLevel: metrics.ALPHA,
+		Help: "Decisions of exact that the other plugins have checked.",
+	})
+	differences = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: "resvecfit", Name: "exact_differences_total", StabilityLevel: metrics.ALPHA,
+		Help: "Checked decisions that differ from the other plugins'. The first turns exact off.",
+	})
+	keptShapes = metrics.NewGauge(&metrics.GaugeOpts{
+		Subsystem: "resvecfit", Name: "exact_kept_shapes", StabilityLevel: metrics.ALPHA,
+		Help: "Shapes of pods of which exact keeps counts.",
+	})
+	keptBytes = metrics.NewGauge(&metrics.GaugeOpts{
+		Subsystem: "resvecfit", Name: "exact_kept_bytes", StabilityLevel: metrics.ALPHA,
+		Help: "About how much memory these counts take.",
+	})
+)
+
 // registerMetrics registers the counters, which count nothing before.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(cycles, fallbacks, namedNodes, retries)
+	legacyregistry.MustRegister(cycles, fallbacks, namedNodes, retries, exactFallbacks, checks, differences, keptShapes, keptBytes)
 })
 
 // fallBack counts a reason and returns [modeAll].

@@ -33,12 +33,16 @@ type Plugin struct {
 	proportional       *scoring.Proportional        // nil: none
 	compiled           *vectormap.ResourceVectorMap // that proportional is compiled against
 
+	exact  *exact // nil: off
+	shared bool   // other plugins ask cluster, and expect all rows in step from PreFilter on
 	prover prover // of gangs, see Args.GangScheduling
 
 	// The choice of the best nodes, see Args.TopK.
 	best    []int32
 	cursor  int
 	narrows *bool // what mayNarrow has found out
+
+	namesNone bool // PreFilter only renews its state, see runBehind
 }
 
 var (
@@ -102,6 +106,9 @@ func NewWith(_ context.Context, args *Args, handle fwk.Handle, ledger Ledger) (*
 		return nil, err
 	}
 	if err := p.compile(); err != nil {
+		return nil, err
+	}
+	if p.exact, err = p.newExact(); err != nil {
 		return nil, err
 	}
 	registerMetrics()

@@ -82,41 +82,50 @@ func (l *lists) completesFirst() bool {
 }
 
 // CheckProfile returns an error when the profile enables other plugins such that arguments
-// of this one can't act: [Args].TopK where PostFilter isn't the first to be asked. The lists
-// of plugins are complete once all have been made. A scheduler that would rather not
-// start calls it in EventsToRegister, as the command of the example does. Where it is
-// not called, the first cycle logs the error, and the plugin works without these arguments.
+// of this one can't act: [Args].TopK and [Args].Exact where PostFilter isn't the first to be
+// asked, Exact also beside plugins that it can't answer for. The lists of plugins are
+// complete once all have been made. A scheduler that would rather not start calls it in
+// EventsToRegister, as the command of the example does. Where it is not called, the first
+// cycle logs the error, and the plugin works without these arguments.
 func (p *Plugin) CheckProfile() error {
 	options := p.args.narrowing()
 	if len(options) == 0 {
 		return nil
 	}
-	why := ""
-	switch l := listsOf(p.handle); {
-	case l == nil:
-		why = "the scheduler's handle lists no plugins, so that their order at postFilter isn't known"
-	case !l.completesFirst():
-		why = fmt.Sprintf("%s has to come before DefaultPreemption at postFilter, which would evict pods though "+
-			"nodes that were left out have room; enabled there: %q", Name, l.PostFilter.names())
-	default:
-		return nil
-	}
+	l := listsOf(p.handle)
 	var faults field.ErrorList
-	for _, option := range options {
-		faults = append(faults, field.Forbidden(field.NewPath(option), why))
+	if why := narrowingFault(l); why != "" {
+		for _, option := range options {
+			faults = append(faults, field.Forbidden(field.NewPath(option), why))
+		}
+	} else if p.args.Exact {
+		if _, _, why := weightsOf(l); why != "" {
+			faults = append(faults, field.Forbidden(field.NewPath("exact"), why))
+		}
 	}
 	return faults.ToAggregate()
+}
+
+// narrowingFault returns why nodes that could hold a pod must not be left out, or "".
+func narrowingFault(l *lists) string {
+	switch {
+	case l == nil:
+		return "the scheduler's handle lists no plugins, so that their order at postFilter isn't known"
+	case !l.completesFirst():
+		return fmt.Sprintf("%s has to come before DefaultPreemption at postFilter, which would evict pods though "+
+			"nodes that were left out have room; enabled there: %q", Name, l.PostFilter.names())
+	}
+	return ""
 }
 
 // mayNarrow reports whether nodes that could hold a pod may be left out in this profile,
 // for the arguments that [Args.narrowing] lists. The first call logs why not.
 func (p *Plugin) mayNarrow(ctx context.Context) bool {
 	if p.narrows == nil {
-		err := p.CheckProfile()
-		if err != nil {
+		if err := p.CheckProfile(); err != nil {
 			klog.FromContext(ctx).Error(err, "The plugin works without these arguments", "plugin", Name)
 		}
-		may := err == nil
+		may := narrowingFault(listsOf(p.handle)) == ""
 		p.narrows = &may
 	}
 	return *p.narrows

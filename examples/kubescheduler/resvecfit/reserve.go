@@ -47,6 +47,9 @@ func (p *Plugin) Reserve(ctx context.Context, _ fwk.CycleState, pod *corev1.Pod,
 		}
 	}
 	p.attempts.remove(pod.UID)
+	if p.exact != nil {
+		p.exact.nominated.set(pod, false)
+	}
 	return nil
 }
 
@@ -54,6 +57,9 @@ func (p *Plugin) Reserve(ctx context.Context, _ fwk.CycleState, pod *corev1.Pod,
 func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *corev1.Pod, node string) {
 	if p.ledger != nil {
 		p.ledger.Unreserve(ctx, pod, node)
+	}
+	if p.exact != nil {
+		p.attempts.add(pod.UID) // the node that was named is of no use
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 // restrict names the nodes to visit by the rule in the package documentation, nil
 // for all of them, and remembers them in s.
 func (p *Plugin) restrict(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, s *state) (*fwk.PreFilterResult, error) {
+	if p.namesNone {
+		return nil, nil
+	}
 	rows, mode, err := p.rowsToVisit(ctx, cycle, pod, s)
 	if err != nil {
 		return nil, err
@@ -37,6 +40,20 @@ func (p *Plugin) restrict(ctx context.Context, cycle fwk.CycleState, pod *corev1
 func (p *Plugin) rowsToVisit(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, s *state) (rows *vector.Mask, mode string, err error) {
 	if cycle.IsPodGroupSchedulingCycle() {
 		return nil, fallBack(reasonPodGroup), nil
+	}
+	if p.exact != nil {
+		row, why, err := p.bestRow(ctx, pod, s)
+		if err != nil {
+			return nil, "", err
+		}
+		if why == "" {
+			p.attempts.add(pod.UID)
+			s.narrowed = true
+			rows = vector.NewMask(len(p.cluster.nodes))
+			rows.Set(row)
+			return rows, modeExact, nil
+		}
+		exactFallbacks.WithLabelValues(why).Inc()
 	}
 	most, k, plenty := p.mostNamed(cycle), p.topK(ctx), reasonPlenty
 	if len(p.args.narrowing()) > 0 && !p.mayNarrow(ctx) {
@@ -166,6 +183,9 @@ func nodesToScore(n, percent int) int {
 // and ends the cycle without preemption.
 func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	next := fwk.NewStatus(fwk.Unschedulable)
+	if p.exact != nil {
+		p.exact.nominated.scan.Store(true)
+	}
 	s, err := p.last.read(cycle, stateKey)
 	if err != nil || s.named == nil && !s.behind {
 		return nil, next
@@ -180,6 +200,9 @@ func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *core
 	room, complete := false, false
 	if err == nil {
 		room, complete = p.complete(ctx, cycle, pod, s, nodes, statuses)
+		if !room && !complete && p.runBehind(ctx, cycle, pod) {
+			room, complete = p.complete(ctx, cycle, pod, s, nodes, statuses)
+		}
 	}
 	if room || s.narrowed && !complete {
 		retries.Inc()
@@ -187,6 +210,23 @@ func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *core
 		return nil, nil
 	}
 	return nil, next
+}
+
+// runBehind has the plugins behind this one run at preFilter, by running all of them again
+// without a node being named here, and reports whether they accept the pod. The framework
+// leaves them out when plugins name nodes and no node is named by all of these; then their
+// filters know nothing of the pod.
+func (p *Plugin) runBehind(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod) bool {
+	runner, ok := p.handle.(interface {
+		RunPreFilterPlugins(context.Context, fwk.CycleState, *corev1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string])
+	})
+	if !ok {
+		return false
+	}
+	p.namesNone = true
+	defer func() { p.namesNone = false }()
+	_, status, _ := runner.RunPreFilterPlugins(ctx, cycle, pod)
+	return status.IsSuccess()
 }
 
 // complete sets the statuses of the nodes that were left out, unless one of them has room
