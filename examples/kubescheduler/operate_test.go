@@ -164,7 +164,7 @@ func TestTopKEvictsNothingOnErrors(t *testing.T) {
 }
 
 // counters returns the plugin's counters in the registry that the scheduler serves.
-func counters(t *testing.T) map[string]float64 {
+func counters(t testing.TB) map[string]float64 {
 	t.Helper()
 	values := map[string]float64{}
 	for _, family := range testkit.Must(legacyregistry.DefaultGatherer.Gather()) {
