@@ -71,6 +71,54 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// TestProfileEdges is TestProfile for clusters in which the order of operations decides.
+func TestProfileEdges(t *testing.T) {
+	client := fake.NewClientset()
+	for name, build := range map[string]func(x *trial) *corev1.Pod{
+		// 29 of 50 is 57 percent by the quotient, and 58 by the product.
+		"InterPodAffinity divides first": func(x *trial) *corev1.Pod {
+			pod := aPod("new", 0)
+			pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}}
+			for i, weight := range []int32{0, 29, 50} {
+				node := aNode(fmt.Sprint("node-", i), "z", "pods=10")
+				node.Labels[corev1.LabelHostname] = node.Name
+				x.setNode(node)
+				if weight == 0 {
+					continue
+				}
+				there := bound(aPod(fmt.Sprint("old-", i), 0), node.Name)
+				there.Labels = map[string]string{"app": there.Name}
+				x.bind(there)
+				preferred := &pod.Spec.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+				*preferred = append(*preferred, corev1.WeightedPodAffinityTerm{Weight: weight, PodAffinityTerm: corev1.PodAffinityTerm{
+					TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: there.Labels}}})
+			}
+			return pod
+		},
+		// 7 of 10 nodes have the image: that share of its size is 1 byte less than 7 times
+		// the size by 10, and 90 percent, not 91.
+		"ImageLocality divides first": func(x *trial) *corev1.Pod {
+			for i := range 10 {
+				node := aNode(fmt.Sprint("node-", i), "z", "pods=10")
+				if i < 7 {
+					node.Status.Images = []corev1.ContainerImage{{Names: []string{"edge:v1"}, SizeBytes: 1_366_249_590}}
+				}
+				x.setNode(node)
+			}
+			pod := aPod("new", 0)
+			pod.Spec.Containers[0].Image = "edge:v1"
+			return pod
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newTrial(t, client, 1, &tally{})
+			pod := build(x)
+			x.sync()
+			x.decide(pod)
+		})
+	}
+}
+
 // tally says what the test has looked at.
 type tally struct {
 	decisions, feasible, nowhere, partly, errors int
