@@ -73,7 +73,8 @@ type images struct {
 type ImageStates func(name string) (size int64, nodes int, ok bool)
 
 const (
-	panicRow = "profile: row out of range"
+	panicRow  = "profile: row out of range"
+	panicCopy = "profile: a copy is written by Snapshot only"
 )
 
 // NewCluster returns a cluster of no objects for nodes: those that the caller writes, or a
@@ -94,6 +95,7 @@ func (c *Cluster) Nodes() *vector.Nodes { return c.nodes }
 // nodeName says; one that has none, or has succeeded or failed, is removed. An object of
 // another type, or without a name, is an error and changes nothing.
 func (c *Cluster) Set(obj any) error {
+	c.checkWritable()
 	switch o := obj.(type) {
 	case *corev1.Node:
 		if o != nil && o.Name != "" {
@@ -122,6 +124,7 @@ func (c *Cluster) Set(obj any) error {
 // [Cluster.Set]. The pods of a node that goes are kept until they are deleted themselves,
 // as in kube-scheduler.
 func (c *Cluster) Delete(obj any) error {
+	c.checkWritable()
 	switch o := obj.(type) {
 	case *corev1.Node:
 		if o != nil && o.Name != "" {
@@ -147,16 +150,30 @@ func (c *Cluster) Delete(obj any) error {
 }
 
 func badObject(obj any) error {
-	return fmt.Errorf("profile: object %T: must be a named *Node, *Pod, *Namespace, *Service, *ReplicationController, *ReplicaSet or *StatefulSet", obj)
+	return fmt.Errorf("profile: object %T: must be a named *Node, *Pod, *Namespace, *Service, *ReplicationController, "+
+		"*ReplicaSet or *StatefulSet", obj)
+}
+
+// checkWritable panics where only Snapshot may write.
+func (c *Cluster) checkWritable() {
+	if c.source != nil {
+		panic(panicCopy)
+	}
 }
 
 // SetRow replaces a node and all its pods, whatever their nodeName says. Pods that are the
 // same objects as before cost nothing, so a row costs what has changed. images says which
 // images the node has; nil is node.Status.Images, of which the cluster counts the nodes. A
-// node without a name is an error.
+// node or a pod that is nil or has no name is an error, and changes nothing.
 func (c *Cluster) SetRow(object *corev1.Node, pods []*corev1.Pod, images ImageStates) error {
+	c.checkWritable()
 	if object == nil || object.Name == "" {
 		return badObject(object)
+	}
+	for _, pod := range pods {
+		if pod == nil || pod.Name == "" {
+			return badObject(pod)
+		}
 	}
 	c.align()
 	old := c.of(object.Name)
@@ -203,12 +220,14 @@ func (c *Cluster) replacePods(name string, old, next []*podOf, pods []*corev1.Po
 	}
 }
 
-// Assume adds a pod to a row and its amounts to the nodes, until the pod is set by the
-// caller, or the row is, or [Cluster.Forget]. The errors are of [vector.Nodes.Assume], and
-// change nothing.
+// Assume adds a pod to a row and its amounts to the nodes, until the caller sets the pod or
+// the row, or calls [Cluster.Forget]. A pod that is nil or has no name is an error, as are
+// amounts that [vector.Nodes.Assume] refuses; an error changes nothing.
 func (c *Cluster) Assume(row int, pod *corev1.Pod, amounts vector.PodAmounts) error {
-	c.align()
-	name := c.checkRow(row)
+	name, err := c.checkMove(row, pod)
+	if err != nil {
+		return err
+	}
 	if err := c.nodes.Assume(row, amounts); err != nil {
 		return err
 	}
@@ -220,8 +239,10 @@ func (c *Cluster) Assume(row int, pod *corev1.Pod, amounts vector.PodAmounts) er
 // Forget takes a pod off a row again, and its amounts off the nodes: the reverse of
 // [Cluster.Assume], with its errors. A pod that is not there changes amounts only.
 func (c *Cluster) Forget(row int, pod *corev1.Pod, amounts vector.PodAmounts) error {
-	c.align()
-	name := c.checkRow(row)
+	name, err := c.checkMove(row, pod)
+	if err != nil {
+		return err
+	}
 	if err := c.nodes.Forget(row, amounts); err != nil {
 		return err
 	}
@@ -231,17 +252,26 @@ func (c *Cluster) Forget(row int, pod *corev1.Pod, amounts vector.PodAmounts) er
 	return nil
 }
 
-func (c *Cluster) checkRow(row int) (name string) {
+// checkMove returns the name of the node of a row that a pod comes to or leaves.
+func (c *Cluster) checkMove(row int, pod *corev1.Pod) (name string, err error) {
+	c.checkWritable()
+	c.align()
 	if row < 0 || row >= len(c.rows) {
 		panic(panicRow)
 	}
-	return c.nodes.Name(row)
+	if pod == nil || pod.Name == "" {
+		return "", badObject(pod)
+	}
+	return c.nodes.Name(row), nil
 }
 
 // Snapshot makes dst a copy of c, and the nodes of dst one of c's nodes. dst must have been
-// made by NewCluster for zero nodes, or be a copy. Only what has changed is copied. Nobody
-// may read dst or its nodes then.
+// made by NewCluster for zero nodes, or be a copy of c. Only what has changed is copied. Nobody
+// may read dst or its nodes then. To write a copy in another way panics.
 func (c *Cluster) Snapshot(dst *Cluster) {
+	if dst.source != nil && dst.source != c {
+		panic("profile: a copy of another cluster")
+	}
 	c.align()
 	c.nodes.Snapshot(dst.nodes)
 	rows, all := c.changed.since(dst.copied)

@@ -375,12 +375,12 @@ func (p *Profile) Explain(q Question, row int) (Explanation, error) {
 	if row < 0 || row >= p.cluster.nodes.Len() {
 		panic(panicRow)
 	}
-	if q.Rows != nil && !q.Rows.Test(row) {
-		panic("profile: row is not selected")
-	}
 	s, err := p.ask(q)
 	if err != nil {
 		return Explanation{}, err
+	}
+	if q.Rows != nil && !q.Rows.Test(row) {
+		panic("profile: row is not selected")
 	}
 	w := &p.work
 	if !w.fits.Test(row) {

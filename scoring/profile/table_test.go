@@ -886,6 +886,17 @@ func TestObjects(t *testing.T) {
 	if c.SetRow(nil, nil, nil) == nil || c.SetRow(&corev1.Node{}, nil, nil) == nil {
 		t.Error("a row without a name")
 	}
+	for _, pod := range []*corev1.Pod{nil, {}} {
+		if c.SetRow(newNode("n0", cordoned), []*corev1.Pod{newPod("p0"), pod}, nil) == nil {
+			t.Error("a row with a pod without a name")
+		}
+		if c.Assume(0, pod, vector.PodAmounts{}) == nil || c.Forget(0, pod, vector.PodAmounts{}) == nil {
+			t.Error("a pod without a name is assumed")
+		}
+	}
+	if p := testkit.Must(Bind(Config{}, c)); testkit.Must(p.Explain(Question{Pod: newPod("p")}, 0)).Reason != Fits {
+		t.Error("what is refused has changed a row")
+	}
 	for _, o := range []any{newNode("n9"), newPod("p9"), namespace("n9", nil), service(nil),
 		&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "r"}}} {
 		if err := c.Delete(o); err != nil {
@@ -1013,6 +1024,7 @@ func TestPanics(t *testing.T) {
 		"row":          func() { p.Explain(q, 3) },
 		"row below":    func() { p.Explain(q, -1) },
 		"not selected": func() { p.Explain(of(vector.NewMask(3)), 1) },
+		"explain":      func() { p.Explain(of(two), 2) },
 		"raw":          func() { p.RawScores(make([]int64, 2), TaintToleration, q.Pod, nil) },
 		"raw rows":     func() { p.RawScores(make([]int64, 3), TaintToleration, q.Pod, two) },
 		"raw plugin":   func() { p.RawScores(make([]int64, 3), NodeName, q.Pod, nil) },
@@ -1021,6 +1033,29 @@ func TestPanics(t *testing.T) {
 		if text, ok := testkit.Recovered(f).(string); !ok || !strings.HasPrefix(text, "profile: ") {
 			t.Errorf("%s: %v", name, text)
 		}
+	}
+}
+
+// TestCopyPanics: a copy is written by Snapshot only, and of one cluster.
+func TestCopyPanics(t *testing.T) {
+	c, dst := newCluster(zones()...), NewCluster(new(vector.Nodes))
+	c.Snapshot(dst)
+	for name, f := range map[string]func(){
+		"set":     func() { dst.Set(newNode("n0", cordoned)) },
+		"service": func() { dst.Set(service(nil)) },
+		"delete":  func() { dst.Delete(newNode("n0")) },
+		"row":     func() { dst.SetRow(newNode("n0"), nil, nil) },
+		"assume":  func() { dst.Assume(0, newPod("p0"), vector.PodAmounts{}) },
+		"forget":  func() { dst.Forget(0, newPod("p0"), vector.PodAmounts{}) },
+		"another": func() { newCluster().Snapshot(dst) },
+	} {
+		if text, ok := testkit.Recovered(f).(string); !ok || !strings.HasPrefix(text, "profile: ") {
+			t.Errorf("%s: %v", name, text)
+		}
+	}
+	row, ok, err := testkit.Must(Bind(Config{}, dst)).Best(Question{Pod: newPod("p")}, vector.TieLowest())
+	if err != nil || !ok || row != 0 {
+		t.Error(row, ok, err)
 	}
 }
 
