@@ -47,6 +47,7 @@ bench: ## measures, and rewrites this CPU's sections of docs/benchmarks.md and d
 	{ go test -run '^$$' -bench '^Benchmark(Scoring|Transform|DeviceScore)?Ratio$$' -benchtime 20x -timeout 1h ./benchmarks && go test -run '^$$' -bench '^Benchmark(Scenario|ScoreCache)Ratio$$' -benchtime 8x ./benchmarks && go test -run '^$$' -bench '^Benchmark(IsTaskAllocatable|Clone|Nodes|Overlay)$$' -benchtime 50ms -count 3 ./benchmarks || echo FAIL; } | go run ./examples/internal/benchreport -tables docs/benchmarks.md -summary docs/performance.md
 
 bench-kubescheduler: ## the tables of docs/performance.md about kube-scheduler
+	GOWORK=off go -C examples/kubescheduler test -modfile=kube-1.37.mod -run '^$$' -bench 'Profile' -benchtime 40x -cpu 1 -timeout 1h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'SchedulePod' -benchtime 40x -count 5 -timeout 2h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'Bound' -benchtime 40x -count 5 -timeout 1h .
 	GOWORK=off go -C examples/kubescheduler test -run '^$$' -bench 'VisitPercent' -benchtime 30x -count 3 -timeout 2h .
