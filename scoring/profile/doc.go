@@ -10,6 +10,7 @@
 //	cluster := profile.NewCluster(nodes) // of vector.Nodes, which have the amounts
 //	terms, err := profile.DefaultTerms(resources, nodes)
 //	p, err := profile.Bind(profile.Config{}, cluster, terms...)
+//	nodes.Set(node.Name, generation, amountsOfNode)
 //	err = cluster.Set(node) // and pods, services, replica sets, namespaces
 //	row, ok, err := p.Best(profile.Question{Pod: pod, Amounts: amounts}, vector.TieSeeded(42))
 //	err = cluster.Assume(row, pod, amounts)

@@ -38,18 +38,21 @@ type Profile struct {
 }
 
 // Question is what a Profile is asked: about which pod, and which rows. Plugins look at
-// the pod, [vector.Fit] and scores of resources at its amounts.
+// the pod, [vector.Fit] and scores of resources at its amounts: those of
+// vectormap's PodRequestBoth, of which scores need both. Empty amounts request nothing.
+// A pod that is on a row already counts there: ask before [Cluster.Assume].
 type Question struct {
 	Pod     *corev1.Pod
 	Amounts vector.PodAmounts
-	Rows    *vector.Mask // nil: all
+	Rows    *vector.Mask // the rows that are selected; nil: all
 }
 
 // cacheBytes is the limit of what is kept, unless the caller says another.
 const cacheBytes = 256 << 20
 
-// Bind binds a configuration to a cluster, and scores of resources to it, such as
-// [DefaultTerms]. The error has all faults of the configuration, each a *field.Error.
+// Bind binds a configuration to a cluster, and scores of resources of its nodes. Without
+// terms no resource is scored; kube-scheduler's default is [DefaultTerms]. The error has all
+// faults of the configuration, each a *field.Error.
 func Bind(cfg Config, cluster *Cluster, terms ...Term) (*Profile, error) {
 	set, faults := cfg.check()
 	if len(faults) > 0 {
