@@ -113,8 +113,9 @@ func (k *keyColumn) bytes() int64 { return int64(4*len(k.values) + 48*len(k.ids)
 
 func (k *keyColumn) update(p *Profile) {
 	rows := p.cluster.rows
-	// Values of nodes that are gone stay numbered; when most are, the numbers begin again.
-	if len(k.ids) > 64+2*len(rows) || k.ids == nil {
+	// Values of nodes that are gone stay numbered; when most are, the numbers begin again, but
+	// only with a change, until which a Spread and an Affinity hold.
+	if k.ids == nil || len(k.ids) > 64+2*len(rows) && k.as != p.cluster.facts.version {
 		k.ids, k.begun = map[string]int32{"": 0}, false
 		k.round++
 	}
@@ -248,7 +249,8 @@ func (a *taintAspect) update(p *Profile) {
 func (a *taintAspect) allows(p *Profile, taints []corev1.Taint) bool {
 	for i := range taints {
 		t := &taints[i]
-		if (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute) && !tolerates(p, a.tolerations, t) {
+		rejects := t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+		if rejects && !tolerates(p, a.tolerations, t) {
 			return false
 		}
 	}
@@ -456,7 +458,8 @@ func (a *sumAspect) remove(r int) {
 
 // domain returns in which domain a row counts.
 func (a *sumAspect) domain(p *Profile, r int) int32 {
-	if !p.known.Test(r) || a.affinity != nil && !a.affinity.match.Test(r) || a.taints != nil && !a.taints.tolerated.Test(r) {
+	if !p.known.Test(r) || a.affinity != nil && !a.affinity.match.Test(r) ||
+		a.taints != nil && !a.taints.tolerated.Test(r) {
 		return missing
 	}
 	for _, k := range a.keys {
@@ -529,7 +532,15 @@ type keyWeight struct {
 	weight int64
 }
 
-func (a *existingAspect) bytes() int64 { return int64(64*len(a.rows) + 128*len(a.matched)) }
+func (a *existingAspect) bytes() int64 {
+	values := 0
+	for _, sums := range []keyedSums{a.anti, a.scores} {
+		for _, of := range sums {
+			values += len(of)
+		}
+	}
+	return int64(64*len(a.rows) + 128*len(a.matched) + 64*values)
+}
 
 // manyTerms is from how many terms on those that have gone are forgotten.
 const manyTerms = 1 << 12

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Spread is the verdict of PodTopologySpread for one pod, which follows pods that are
-// added to nodes and removed on trial: for preemption, and for pods that are nominated. It is
-// made by [Profile.Spread] and holds until the cluster changes or the profile is asked the
-// next question. Check may be called from several goroutines, Move by one.
+// Spread is the verdict of PodTopologySpread for one pod. Move adds other pods to nodes on
+// trial, or removes them: for preemption, and for nominated pods. It is made by
+// [Profile.Spread] and holds until a node or a pod in the cluster changes. Several goroutines
+// may call Check and Clone at a time. While one calls Move, no other may use the value.
 type Spread struct {
 	pod   *corev1.Pod
 	s     *shape
@@ -19,8 +19,8 @@ type Spread struct {
 	moved []map[string]int64 // by constraint: what was moved, by value of the label
 }
 
-// Spread returns the verdict for a pod, nil for one without constraints of DoNotSchedule, with the
-// errors of [Profile.Feasible].
+// Spread returns the verdict for a pod, nil for one without constraints of DoNotSchedule. Errors
+// are those of [Profile.Feasible].
 func (p *Profile) Spread(pod *corev1.Pod) (*Spread, error) {
 	s, err := p.begin(pod)
 	if err != nil || len(s.hard) == 0 {
@@ -29,7 +29,7 @@ func (p *Profile) Spread(pod *corev1.Pod) (*Spread, error) {
 	return &Spread{pod: pod, s: s, p: p, moved: make([]map[string]int64, len(s.hard))}, nil
 }
 
-// Clone returns a copy that is moved by itself.
+// Clone returns a copy. Move of one does not change the other.
 func (t *Spread) Clone() *Spread {
 	c := *t
 	c.moved = slices.Clone(t.moved)
@@ -39,7 +39,7 @@ func (t *Spread) Clone() *Spread {
 	return &c
 }
 
-// Move adds a pod to a node, or removes it: sign is 1 or -1.
+// Move adds a pod to a node on trial (sign 1), or removes it (sign -1).
 func (t *Spread) Move(node *corev1.Node, pod *corev1.Pod, sign int) {
 	if pod.Namespace != t.pod.Namespace || slices.ContainsFunc(t.s.hard, func(c constraint) bool {
 		_, ok := node.Labels[c.key]
@@ -116,7 +116,7 @@ func (c *constraint) leastMoved(moved map[string]int64) int64 {
 		}
 		return false
 	}
-	// Of the others the least is one of the two that are kept, but where both have moved.
+	// Of the other domains the least is one of the two in sum.least, unless both have moved.
 	switch {
 	case sum.least[0].domain == missing:
 	case !isMoved(sum.least[0].domain):
@@ -134,8 +134,8 @@ func (c *constraint) leastMoved(moved map[string]int64) int64 {
 	return leastOf(least, domains, c.minDomains)
 }
 
-// Affinity is the verdict of InterPodAffinity for one pod, which follows pods that are added
-// and removed on trial, as [Spread] does. It is made by [Profile.Affinity].
+// Affinity is the verdict of InterPodAffinity for one pod, with the rules of [Spread]. It is
+// made by [Profile.Affinity].
 type Affinity struct {
 	p *Profile
 	s *shape
@@ -146,8 +146,9 @@ type Affinity struct {
 	existing keyedSums
 }
 
-// Affinity returns the verdict for a pod, nil where neither it nor a pod that selects it
-// requires anything, with the errors of [Profile.Feasible].
+// Affinity returns the verdict for a pod, nil where the pod requires no affinity and no
+// anti-affinity, and no existing pod's anti-affinity selects it. Errors are those of
+// [Profile.Feasible].
 func (p *Profile) Affinity(pod *corev1.Pod) (*Affinity, error) {
 	s, err := p.begin(pod)
 	if err != nil || len(s.required) == 0 && len(s.anti) == 0 && len(s.existing.anti) == 0 {
@@ -156,7 +157,7 @@ func (p *Profile) Affinity(pod *corev1.Pod) (*Affinity, error) {
 	return &Affinity{p: p, s: s, required: keyedSums{}, anti: keyedSums{}, existing: keyedSums{}}, nil
 }
 
-// Clone returns a copy that is moved by itself.
+// Clone returns a copy. Move of one does not change the other.
 func (t *Affinity) Clone() *Affinity {
 	c := *t
 	c.required, c.anti, c.existing = t.required.clone(), t.anti.clone(), t.existing.clone()
@@ -171,7 +172,7 @@ func (s keyedSums) clone() keyedSums {
 	return c
 }
 
-// Move adds a pod to a node, or removes it: sign is 1 or -1.
+// Move adds a pod to a node on trial (sign 1), or removes it (sign -1).
 func (t *Affinity) Move(node *corev1.Node, pod *corev1.Pod, sign int) {
 	by, of := int64(sign), class{namespace: pod.Namespace, labels: pod.Labels}
 	if len(t.s.required) > 0 && !slices.ContainsFunc(t.s.required, func(r podTerm) bool { return !r.matches(&of, nil) }) {

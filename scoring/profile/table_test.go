@@ -378,7 +378,8 @@ func TestScores(t *testing.T) {
 // TestSkips: InterPodAffinity skips a pod where no term selects a pod, or the other way round,
 // on a node that has the term's label. It doesn't where terms add up to 0.
 func TestSkips(t *testing.T) {
-	likesWeb, dislikesWeb := likes(5, term(corev1.LabelTopologyZone, web)), dislikes(5, term(corev1.LabelTopologyZone, web))
+	likesWeb := likes(5, term(corev1.LabelTopologyZone, web))
+	dislikesWeb := dislikes(5, term(corev1.LabelTopologyZone, web))
 	away := newNode("away", without(corev1.LabelHostname))
 	for name, c := range map[string]struct {
 		pod     func(*corev1.Pod)
@@ -391,8 +392,10 @@ func TestSkips(t *testing.T) {
 		"selected":                    {likesWeb, []any{newPod("old", on("n0"))}, true},
 		"selected by an existing pod": {app("web"), []any{newPod("old", on("n0"), likesWeb)}, true},
 		"by one without the label":    {app("web"), []any{newPod("old", on("away"), likesWeb)}, false},
-		"by two that add up to 0":     {app("web"), []any{newPod("one", on("n0"), likesWeb), newPod("other", on("n1"), dislikesWeb)}, true},
-		"by one that selects others":  {app("db"), []any{newPod("old", on("n0"), likesWeb)}, false},
+		"by two that add up to 0": {
+			app("web"), []any{newPod("one", on("n0"), likesWeb), newPod("other", on("n1"), dislikesWeb)}, true,
+		},
+		"by one that selects others": {app("db"), []any{newPod("old", on("n0"), likesWeb)}, false},
 	} {
 		p := testkit.Must(Bind(Config{}, newCluster(append(zones(away), c.objects...)...)))
 		scored, err := p.RawScores(make([]int64, 4), InterPodAffinity, newPod("new", c.pod), nil)
@@ -689,6 +692,23 @@ func TestSpreadMoves(t *testing.T) {
 	}
 }
 
+// TestVerdictHolds has a label of which so many values have gone that they are numbered anew:
+// not while a verdict is used, between two questions.
+func TestVerdictHolds(t *testing.T) {
+	c := newCluster(newNode("n0"), newNode("n1", zone("y")), newPod("old", on("n0"), app("web")))
+	p := testkit.Must(Bind(Config{}, c))
+	for i := range 200 {
+		node := newNode("n0", zone(fmt.Sprint("x", i)))
+		testkit.Check(c.Set(node))
+		verdict := testkit.Must(p.Spread(newPod("p", app("web"), spreads(hard(zoneKey, 1, web)))))
+		other := Question{Pod: newPod("other", spreads(hard(zoneKey, 1, nil)))}
+		testkit.Check(p.Feasible(new(vector.Mask), other))
+		if got := verdict.Check(node); got != SpreadSkew {
+			t.Fatalf("change %d: %q", i, got)
+		}
+	}
+}
+
 // TestDefaultSelector has what services and owners select a pod by: which of the pods on n0
 // count.
 func TestDefaultSelector(t *testing.T) {
@@ -787,7 +807,8 @@ func TestConfigFaults(t *testing.T) {
 		"minor: ", "weights[TaintToleration]: ", "weights[ImageLocality]: ", "weights[NodeResourcesFit]: ",
 		"weights[Foreign]: ",
 		"defaultConstraints[0].maxSkew: ", "defaultConstraints[0].topologyKey: ", "defaultConstraints[0].whenUnsatisfiable: ",
-		"defaultConstraints[2]: ", "defaultConstraints[3].labelSelector: ", "defaultConstraints[4].topologyKey: ", "hardPodAffinityWeight: ",
+		"defaultConstraints[2]: ", "defaultConstraints[3].labelSelector: ", "defaultConstraints[4].topologyKey: ",
+		"hardPodAffinityWeight: ",
 		"addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: ",
 		"addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].matchExpressions[0].operator: ",
 	} {
