@@ -32,8 +32,11 @@ func BenchmarkBest(b *testing.B) {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 			corev1.LabelHostname: name, corev1.LabelTopologyZone: fmt.Sprint(i % 3),
 		}}}
-		node.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("32"), "memory": resource.MustParse("128Gi"), "pods": resource.MustParse("110")}
-		if _, _, err := nodes.Set(name, 1, vector.NodeAmounts{Allocatable: testkit.Must(m.NodeAllocatable(nil, node, nil))}); err != nil {
+		node.Status.Allocatable = corev1.ResourceList{
+			"cpu": resource.MustParse("32"), "memory": resource.MustParse("128Gi"), "pods": resource.MustParse("110"),
+		}
+		allocatable := testkit.Must(m.NodeAllocatable(nil, node, nil))
+		if _, _, err := nodes.Set(name, 1, vector.NodeAmounts{Allocatable: allocatable}); err != nil {
 			b.Fatal(err)
 		}
 		testkit.Check(cluster.Set(node))
@@ -43,8 +46,11 @@ func BenchmarkBest(b *testing.B) {
 		}
 	}
 	for app := range apps {
-		testkit.Check(cluster.Set(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("app-", app)},
-			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": fmt.Sprint("app-", app)}}}))
+		name := fmt.Sprint("app-", app)
+		testkit.Check(cluster.Set(&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": name}},
+		}))
 	}
 	p := testkit.Must(profile.Bind(profile.Config{}, cluster, testkit.Must(profile.DefaultTerms(m, nodes))...))
 	best := func(b *testing.B, pod *corev1.Pod) int {

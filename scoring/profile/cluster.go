@@ -17,8 +17,8 @@ import (
 //
 // It is written in one of two ways. By objects as they come: [Cluster.Set] and
 // [Cluster.Delete]. Or row by row, by a caller that has a node and its pods at a time:
-// [Cluster.SetRow]; then the other objects come by Set. A change costs its row. What a node
-// has no row for in the nodes doesn't count until it has one.
+// [Cluster.SetRow]; then the other objects come by Set. A change costs its row. A node object
+// without a row in the nodes, and its pods, don't count until there is the row.
 //
 // The objects are kept and must not be changed. One goroutine writes a Cluster. Others
 // read a copy, see [Cluster.Snapshot].
@@ -196,8 +196,8 @@ func (c *Cluster) SetRow(object *corev1.Node, pods []*corev1.Pod, images ImageSt
 	return nil
 }
 
-// replacePods makes what next lacks of pods, which come to a node, and releases those of old
-// that it lacks.
+// replacePods completes next, the pods of a node, by what pods has besides, and releases what
+// old has besides.
 func (c *Cluster) replacePods(name string, old, next []*podOf, pods []*corev1.Pod) {
 	for i, p := range old {
 		if i < len(next) && next[i] == p || slices.Contains(next, p) {
@@ -370,7 +370,8 @@ func (c *Cluster) setNode(object *corev1.Node, pods []*podOf, states ImageStates
 	if states == nil {
 		next.sizes = imageSizes(object)
 	}
-	unchanged := states == nil && old.node != nil && old.images.states == nil && maps.Equal(old.images.sizes, next.sizes)
+	unchanged := states == nil && old.node != nil && old.images.states == nil &&
+		maps.Equal(old.images.sizes, next.sizes)
 	if unchanged {
 		next = old.images
 	}
@@ -393,7 +394,8 @@ func (c *Cluster) setPod(pod *corev1.Pod) {
 	key := keyOf(pod)
 	at, known := c.places[key]
 	if known {
-		if old := c.of(at); slices.ContainsFunc(old.pods, func(p *podOf) bool { return p.Pod == pod }) && at == pod.Spec.NodeName {
+		same := func(p *podOf) bool { return p.Pod == pod }
+		if at == pod.Spec.NodeName && slices.ContainsFunc(c.of(at).pods, same) {
 			return
 		}
 		c.dropPod(key)

@@ -133,7 +133,10 @@ const maxWeight = (1<<63 - 1) / 100 / 64
 
 // check returns the settings, or all faults of a configuration.
 func (cfg *Config) check() (s settings, faults field.ErrorList) {
-	s = settings{minor: cfg.Minor, ignore: cfg.IgnorePreferredTermsOfExistingPods, comparisons: cfg.ComparisonOperators, hardWeight: 1}
+	s = settings{
+		minor: cfg.Minor, hardWeight: 1,
+		ignore: cfg.IgnorePreferredTermsOfExistingPods, comparisons: cfg.ComparisonOperators,
+	}
 	switch cfg.Minor {
 	case 0:
 		s.minor = 37
@@ -194,7 +197,8 @@ func (s *settings) setDefaults(constraints []corev1.TopologySpreadConstraint) (f
 			faults = append(faults, validation.ValidateLabelName(c.TopologyKey, path.Child("topologyKey"))...)
 		}
 		if c.LabelSelector != nil {
-			faults = append(faults, field.Forbidden(path.Child("labelSelector"), "the selector follows from services and owners"))
+			why := "the selector follows from services and owners"
+			faults = append(faults, field.Forbidden(path.Child("labelSelector"), why))
 		}
 		switch c.WhenUnsatisfiable {
 		case corev1.DoNotSchedule, corev1.ScheduleAnyway:

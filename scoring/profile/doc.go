@@ -4,8 +4,8 @@
 //
 // kube-scheduler asks each plugin for each node. For a pod of a Deployment behind a Service
 // nearly all of that time goes into counting the pods of the same service by node and zone. A
-// [Cluster] keeps what the plugins look at, and a [Profile] the counts by row and by
-// domain, for each shape of pod; a change costs its row.
+// [Cluster] keeps what the plugins look at. A [Profile] keeps counts by row and by domain for
+// each shape of pod: all that plugins read of it. A change costs its row.
 //
 //	cluster := profile.NewCluster(nodes) // of vector.Nodes, which have the amounts
 //	terms, err := profile.DefaultTerms(resources, nodes)
@@ -15,7 +15,7 @@
 //	row, ok, err := p.Best(profile.Question{Pod: pod, Amounts: amounts}, vector.TieSeeded(42))
 //	err = cluster.Assume(row, pod, amounts)
 //
-// What it answers for: NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
+// It answers for NodeUnschedulable, NodeName, TaintToleration, NodeAffinity,
 // NodePorts, NodeResourcesFit and NodeResourcesBalancedAllocation (by [vector.Fit] and
 // package scoring), PodTopologySpread, InterPodAffinity, ImageLocality. It knows no volumes, no
 // claims of devices and no features that nodes declare.

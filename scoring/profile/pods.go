@@ -217,7 +217,10 @@ func parseTerms(pod *corev1.Pod) (t *terms, faults field.ErrorList) {
 	if a == nil {
 		return t, nil
 	}
-	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+	const (
+		required  = "requiredDuringSchedulingIgnoredDuringExecution"
+		preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+	)
 	path := field.NewPath("spec", "affinity")
 	hard := func(path *field.Path, list []corev1.PodAffinityTerm) (parsed []term) {
 		for i := range list {
@@ -256,8 +259,8 @@ func parseTerms(pod *corev1.Pod) (t *terms, faults field.ErrorList) {
 }
 
 // parseTerm returns a term of a pod of a namespace.
-func parseTerm(path *field.Path, namespace string, of *corev1.PodAffinityTerm, weight int64) (t term, fault *field.Error) {
-	t = term{topologyKey: of.TopologyKey, weight: weight, namespaces: map[string]bool{}}
+func parseTerm(path *field.Path, namespace string, of *corev1.PodAffinityTerm, weight int64) (term, *field.Error) {
+	t := term{topologyKey: of.TopologyKey, weight: weight, namespaces: map[string]bool{}}
 	var err error
 	if t.selector, err = metav1.LabelSelectorAsSelector(of.LabelSelector); err != nil {
 		return t, field.Invalid(path.Child("labelSelector"), of.LabelSelector, err.Error())

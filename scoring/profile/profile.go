@@ -10,12 +10,12 @@ import (
 // Profile answers what kube-scheduler's default profile says of all nodes of a cluster, for
 // one pod after another. It is made by [Bind].
 //
-// It keeps what it finds out: columns by row, shared by pods that are alike in what a
-// plugin looks at, and brought up to date at the cost of the rows that have changed. What
-// was used least recently is forgotten, see [Profile.LimitCache].
+// It keeps columns by row. Pods share a column where a plugin looks at the same of them. A
+// question updates the rows that have changed. What was used least recently is forgotten, see
+// [Profile.LimitCache].
 //
-// A Profile is for one goroutine, which is the one that writes the cluster, unless that is a
-// copy ([Cluster.Snapshot]).
+// One goroutine uses a Profile: the one that writes the cluster. Others bind their own to a
+// copy of the cluster ([Cluster.Snapshot]).
 type Profile struct {
 	cluster  *Cluster
 	settings settings
@@ -37,17 +37,17 @@ type Profile struct {
 	work workspace
 }
 
-// Question is what a Profile is asked: about which pod, and which rows. Plugins look at
-// the pod, [vector.Fit] and scores of resources at its amounts: those of
-// vectormap's PodRequestBoth, of which scores need both. Empty amounts request nothing.
-// A pod that is on a row already counts there: ask before [Cluster.Assume].
+// Question is what a Profile is asked: about which pod, and which rows. Plugins read the
+// pod, which must not be nil; [vector.Fit] and scores of resources read its amounts: those
+// of vectormap's PodRequestBoth, since scores count another request. Empty amounts request
+// nothing. A pod that is on a row already counts there: ask before [Cluster.Assume].
 type Question struct {
 	Pod     *corev1.Pod
 	Amounts vector.PodAmounts
 	Rows    *vector.Mask // the rows that are selected; nil: all
 }
 
-// cacheBytes is the limit of what is kept, unless the caller says another.
+// cacheBytes is the default of [Profile.LimitCache].
 const cacheBytes = 256 << 20
 
 // Bind binds a configuration to a cluster, and scores of resources of its nodes. Without
@@ -74,14 +74,13 @@ func Bind(cfg Config, cluster *Cluster, terms ...Term) (*Profile, error) {
 func (p *Profile) Rebind(terms ...Term) { p.terms = terms }
 
 // LimitCache limits what is kept, in bytes; the default is 256 MiB. What the last pod needs
-// is kept in any case.
+// is always kept.
 func (p *Profile) LimitCache(bytes int64) {
 	p.limit = bytes
 	p.evict()
 }
 
-// Kept returns of how many shapes of pods something is kept, and about how many bytes that
-// takes.
+// Kept returns the number of shapes of pods that are kept, and about how many bytes they take.
 func (p *Profile) Kept() (shapes int, bytes int64) { return len(p.shapes), p.bytes }
 
 const (
@@ -180,8 +179,8 @@ func (p *Profile) Best(q Question, tie vector.Tie) (row int, ok bool, err error)
 	return row, row >= 0, nil
 }
 
-// TopK sets dst to the k feasible rows with the highest totals, the best first, and
-// returns it. Errors are those of [Profile.Totals].
+// TopK sets dst to the k feasible rows with the highest totals, the best first, ties by tie,
+// and returns it; there are fewer where fewer are feasible. Errors are those of [Profile.Totals].
 func (p *Profile) TopK(dst []int32, q Question, k int, tie vector.Tie) ([]int32, error) {
 	s, err := p.ask(q)
 	if err != nil {

@@ -450,7 +450,8 @@ type bound struct {
 
 // newStory begins a story with nodes of so many names.
 func newStory(t testing.TB, title string, width int, d dice) *story {
-	s := &story{TB: t, dice: d, title: title, width: width, limited: true, m: testkit.Must(vectormap.New([]string{"nvidia.com/gpu"}))}
+	m := testkit.Must(vectormap.New([]string{"nvidia.com/gpu"}))
+	s := &story{TB: t, dice: d, title: title, width: width, limited: true, m: m}
 	s.nodes = s.m.NewNodes(vector.WithScored())
 	s.cluster = NewCluster(s.nodes)
 	s.places, s.spaces = map[string]*place{}, map[string]*corev1.Namespace{}

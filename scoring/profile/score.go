@@ -50,8 +50,8 @@ type score struct {
 	skipped   bool    // the plugin has nothing to say of the pod
 }
 
-// Unscored is the raw score of a row that PodTopologySpread leaves out, since it lacks a
-// label: its score is 0, and it doesn't count for the others.
+// Unscored is the raw score of a row that PodTopologySpread leaves out, since its node lacks a
+// label: its score is 0, and the scores of other rows don't depend on it.
 const Unscored = math.MinInt64
 
 // of returns the normalized score of a raw one.
@@ -106,8 +106,8 @@ func (p *Profile) scoreOf(s *shape, plugin int) score {
 			p.spreadScores(s)
 		}
 	case weighPods:
-		scores := s.existing.scoring != 0 || slices.ContainsFunc(s.preferred, func(t podTerm) bool { return t.sum.total != 0 })
-		if made.skipped = s.scoreNone || !scores; !made.skipped {
+		own := slices.ContainsFunc(s.preferred, func(t podTerm) bool { return t.sum.total != 0 })
+		if made.skipped = s.scoreNone || !own && s.existing.scoring == 0; !made.skipped {
 			made.raw = w.raw
 			p.podScores(s)
 		}
@@ -160,10 +160,10 @@ func (w *workspace) addRaw(scores []int64, weight int64) {
 	}
 }
 
-// RawScores sets dst[r] for the selected rows to what a plugin scores before it is
-// normalized over them, for a host that visits some of the feasible nodes only: the
-// rows are those, or all that are known where rows is nil. It reports false, and sets
-// nothing, where the plugin skips the pod: then its scores are 0. Errors are those of
+// RawScores sets dst[r] for the selected rows to a plugin's raw score, which [Normalize] makes
+// a score. It is for a host that scores some of the feasible nodes only: rows are these; nil
+// selects all that have a node object. It reports false, and sets nothing, where the plugin
+// skips the pod: then its scores are 0. dst has an element a row at least. Errors are those of
 // [Profile.Feasible]. The plugin must be one that has a weight in [Config].
 func (p *Profile) RawScores(dst []int64, plugin Plugin, pod *corev1.Pod, rows *vector.Mask) (scored bool, err error) {
 	w := &p.work
@@ -195,8 +195,8 @@ func (p *Profile) RawScores(dst []int64, plugin Plugin, pod *corev1.Pod, rows *v
 	return true, nil
 }
 
-// Normalize replaces the raw scores of all nodes that are left by the scores from 0 to 100 that
-// the plugin gives them.
+// Normalize replaces raw scores, of all nodes that are scored, by the plugin's scores from 0 to
+// 100. [Unscored] becomes 0. The plugin must be one that has a weight in [Config].
 func Normalize(plugin Plugin, scores []int64) {
 	of := score{plugin: indexOf(plugin), low: math.MaxInt64, high: math.MinInt64}
 	for _, x := range scores {

@@ -88,7 +88,8 @@ func (c *Cluster) setOwner(obj any, set bool) error {
 	}
 	key, now := ownerSelector(obj)
 	old, known := s.owners[key]
-	if known == set && (!set || maps.Equal(old.labels, now.labels) && equality.Semantic.DeepEqual(old.source, now.source)) {
+	same := maps.Equal(old.labels, now.labels) && equality.Semantic.DeepEqual(old.source, now.source)
+	if known == set && (!set || same) {
 		return nil
 	}
 	s.owners = replaced(s.owners, key, now, set)

@@ -51,8 +51,8 @@ type constraint struct {
 	self       int64 // 1: the pod counts itself
 
 	column *keyColumn
-	count  *countAspect // nil: nothing is counted
-	sum    *sumAspect   // nil: of a hostname that is scored by the row's own count
+	count  *countAspect
+	sum    *sumAspect // nil: of a hostname that is scored by the row's own count
 }
 
 // podTerm is a term of the pod's own.
@@ -75,7 +75,7 @@ func use[T aspect](c *compiler, key string, create func() T) T {
 	return a
 }
 
-// keyOfShape writes what tells shapes apart.
+// keyOfShape writes what a shape is made of, as its key.
 func keyOfShape(b *keyBuffer, pod *corev1.Pod) {
 	b.reset()
 	b.string(pod.Namespace)
@@ -211,7 +211,8 @@ func preferredAffinity(pod *corev1.Pod) (*nodeaffinity.PreferredSchedulingTerms,
 		return nil, nil
 	}
 	path := field.NewPath("spec", "affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
-	terms, err := nodeaffinity.NewPreferredSchedulingTerms(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution, field.WithPath(path))
+	preferred := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	terms, err := nodeaffinity.NewPreferredSchedulingTerms(preferred, field.WithPath(path))
 	if err != nil {
 		return nil, vectormap.Faults(nil, err)
 	}
@@ -223,7 +224,8 @@ func (c *compiler) nodes(preferred *nodeaffinity.PreferredSchedulingTerms) {
 	b := &c.p.buffer
 	pod, set := c.pod, &c.p.settings
 	a := pod.Spec.Affinity
-	required := len(pod.Spec.NodeSelector) > 0 || a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
+	required := len(pod.Spec.NodeSelector) > 0 ||
+		a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
 	if required || preferred != nil || set.preferred != nil {
 		b.reset().affinity(pod)
 		c.s.affinity = use(c, "affinity "+string(b.bytes), func() *affinityAspect {
@@ -369,7 +371,8 @@ func (c *compiler) constraint(of spreadOf) constraint {
 		k.self = 1
 	}
 	namespace, selector := c.pod.Namespace, of.selector
-	k.column = use(c, "key "+of.TopologyKey, func() *keyColumn { return &keyColumn{name: of.TopologyKey} })
+	k.column = c.p.column(of.TopologyKey)
+	c.s.uses = append(c.s.uses, k.column)
 	k.count = use(c, countKey("live", namespace, selector), func() *countAspect {
 		return &countAspect{selects: func(of *class) bool {
 			// An empty selector selects all pods and counts none.
@@ -379,8 +382,8 @@ func (c *compiler) constraint(of spreadOf) constraint {
 	return k
 }
 
-// countKey tells counts apart. A selector that selects nothing and an empty one are both
-// written as "".
+// countKey returns the key of a count. A selector that selects nothing and an empty one are
+// both written as "", so the key says which one it is.
 func countKey(what, namespace string, selector labels.Selector) string {
 	return fmt.Sprintf("count %s %q %t %s", what, namespace, selector.Empty(), selector)
 }
@@ -498,10 +501,11 @@ func (c *compiler) unroll(t *term) {
 	}
 }
 
-// text tells terms apart, but for key and weight.
+// text is the key of the pods that a term selects.
 func (t *term) text() string {
 	names := sortedKeys(t.namespaces)
-	return fmt.Sprintf("%q %t %t %q %t", names, t.of.Empty(), t.of.Matches(labels.Set(nil)), t.selector.String(), t.selector.Empty())
+	return fmt.Sprintf("%q %t %t %q %t",
+		names, t.of.Empty(), t.of.Matches(labels.Set(nil)), t.selector.String(), t.selector.Empty())
 }
 
 // shapeOf returns the shape of a pod, in step with the cluster.
