@@ -131,6 +131,28 @@ func TestExactChecks(t *testing.T) {
 	}
 }
 
+// TestExactChecksRejected: a difference is found, too, where another plugin rejects the node that
+// exact has named, so that Filter isn't called for it.
+func TestExactChecksRejected(t *testing.T) {
+	const other = `
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [b]}]}]
+  - name: ResvecFit`
+	configuration := replaced(t, example(t, "exact: true", "exactArgs: {checkOneIn: 1}"), "\n  - name: ResvecFit", other)
+	configuration = replaced(t, configuration, "enabled: [{name: ResvecFit}]\n", "enabled: [{name: NodeAffinity}, {name: ResvecFit}]\n")
+	sim := simulate(t, configuration, nil, emptyZone("a", 2)...)
+	sim.run(t)
+	before := counters(t)
+	sim.create(t, aPod("pod", 0, "cpu=1"))
+	eventually(t, "the pod is refused", func() bool { return refused(t, sim, "pod") })
+	if got := changed(before, counters(t)); got["exact_checks_total"] != 1 || got["exact_differences_total"] != 1 {
+		t.Error(got)
+	}
+}
+
 // TestExactProfiles: the command does not start with exact where it can't answer for the
 // profile; another scheduler works without it.
 func TestExactProfiles(t *testing.T) {

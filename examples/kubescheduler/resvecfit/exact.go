@@ -402,9 +402,14 @@ func (n *nominated) above(handle fwk.Handle, c *cluster, pod *corev1.Pod) bool {
 	return false
 }
 
-// checkDecision has the other plugins decide about all nodes, and compares. It is called by
-// Filter, when the state of the cycle is complete and one node is looked at.
+// checkDecision has the other plugins decide about all nodes, and compares, once a cycle where
+// s.checks says so. It is called when PreFilter of all plugins has run and no other goroutine
+// works on the cycle: by Filter, which looks at one node then, and by PostFilter, where another
+// plugin has rejected this node before Filter.
 func (p *Plugin) checkDecision(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, s *state) {
+	if !s.checks || !s.checking.CompareAndSwap(false, true) {
+		return
+	}
 	nodes, err := p.handle.SnapshotSharedLister().NodeInfos().List()
 	if err != nil {
 		return

@@ -45,7 +45,7 @@ type state struct {
 	named    sets.Set[string]
 	narrowed bool
 
-	// checks says that the decision of exact is checked, and checking that this has begun.
+	// checks says that the decision of exact is checked; checking, that this has begun.
 	checks   bool
 	checking atomic.Bool
 }
@@ -275,9 +275,7 @@ func (p *Plugin) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.P
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
-	if s.checks && s.checking.CompareAndSwap(false, true) {
-		p.checkDecision(ctx, cycle, pod, s)
-	}
+	p.checkDecision(ctx, cycle, pod, s)
 	if s.behind && !s.asked.Load() {
 		s.asked.Store(true)
 	}

@@ -190,6 +190,7 @@ func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *core
 	if err != nil || s.named == nil && !s.behind {
 		return nil, next
 	}
+	p.checkDecision(ctx, cycle, pod, s)
 	nodes, err := p.handle.SnapshotSharedLister().NodeInfos().List()
 	if err == nil && s.behind {
 		p.explainLate(pod, s, nodes)
