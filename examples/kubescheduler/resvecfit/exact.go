@@ -97,6 +97,7 @@ type exact struct {
 
 	once     sync.Once        // of starting
 	off      atomic.Bool      // until restart
+	stopped  bool             // nothing is kept for it
 	decider  *profile.Profile // nil: not started, or off
 	weights  exactWeights
 	balanced scorer
@@ -231,6 +232,18 @@ func (p *Plugin) makeDecider(ctx context.Context) error {
 	return err
 }
 
+// stopExact has nothing kept any longer that exact alone needs, once it is off.
+func (p *Plugin) stopExact() error {
+	e, w := p.exact, p.cluster.world
+	if e.stopped || p.shared && w != nil && w.events == e.events {
+		return nil
+	}
+	if e.stopped, e.decider = true, nil; w != nil && w.events == e.events {
+		p.cluster.world = nil
+	}
+	return e.events.stop()
+}
+
 // exactScores are the scores of resources, as a [profile.Term] has them.
 type exactScores struct {
 	cluster *cluster
@@ -275,7 +288,11 @@ func (e *exact) question(p *Plugin, pod *corev1.Pod, s *state) (profile.Question
 func (p *Plugin) bestRow(ctx context.Context, pod *corev1.Pod, s *state) (row int, why string, err error) {
 	e := p.exact
 	p.startExact(ctx)
-	if why := p.exactFallback(pod, s); why != "" {
+	switch why := p.exactFallback(pod, s); why {
+	case "":
+	case exactOff:
+		return 0, why, p.stopExact()
+	default:
 		return 0, why, nil
 	}
 	q, err := e.question(p, pod, s)
@@ -342,16 +359,21 @@ func (e *exact) needsFeatures(pod *corev1.Pod) bool {
 	return err != nil || !needs.IsEmpty()
 }
 
-// nominated are the pods that wait for a node that they are nominated to.
+// nominated are the pods that wait for a node that they are nominated to, with their
+// priorities.
 type nominated struct {
 	mu   sync.Mutex
-	pods map[types.UID]int32 // priorities
-	scan atomic.Bool         // PostFilter may have nominated a pod since
+	pods map[types.UID]int32 // by the informer
+
+	// The scheduler knows of nominations before the informer does. waiting are those of the
+	// last scan. There is another one while there are any, or after PostFilter, which nominates.
+	waiting map[types.UID]int32
+	scan    bool
 }
 
 // follow keeps the pods that the informer shows as nominated.
 func (n *nominated) follow(handle fwk.Handle) error {
-	n.pods = map[types.UID]int32{}
+	n.pods, n.waiting = map[types.UID]int32{}, map[types.UID]int32{}
 	see := func(obj any) {
 		if pod, ok := obj.(*corev1.Pod); ok {
 			n.set(pod, pod.Status.NominatedNodeName != "" && pod.Spec.NodeName == "")
@@ -384,19 +406,22 @@ func (n *nominated) set(pod *corev1.Pod, is bool) {
 
 // above reports whether another pod of equal or higher priority is nominated.
 func (n *nominated) above(handle fwk.Handle, c *cluster, pod *corev1.Pod) bool {
-	// The scheduler knows of nominations before the informer does.
-	if n.scan.Swap(false) {
+	if n.scan {
+		clear(n.waiting)
 		for _, node := range c.nodes {
 			for _, on := range handle.NominatedPodsForNode(node.Node().Name) {
-				n.set(on.GetPod(), true)
+				n.waiting[on.GetPod().UID] = schedulinghelpers.PodPriority(on.GetPod())
 			}
 		}
+		n.scan = len(n.waiting) > 0
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for uid, priority := range n.pods {
-		if uid != pod.UID && priority >= schedulinghelpers.PodPriority(pod) {
-			return true
+	for _, pods := range []map[types.UID]int32{n.waiting, n.pods} {
+		for uid, priority := range pods {
+			if uid != pod.UID && priority >= schedulinghelpers.PodPriority(pod) {
+				return true
+			}
 		}
 	}
 	return false
@@ -423,7 +448,7 @@ func (p *Plugin) checkDecision(ctx context.Context, cycle fwk.CycleState, pod *c
 	if difference == "" {
 		return
 	}
-	// What selects pods may have changed since the handlers of events were told.
+	// What selects pods may have changed, and its events not have been handled yet.
 	if err := p.cluster.world.relist(p.handle, pod.Namespace); err == nil && p.differs(pod, s, feasible, totals) == "" {
 		return
 	}
@@ -497,7 +522,7 @@ func (p *Plugin) differs(pod *corev1.Pod, s *state, feasible []fwk.NodeInfo, tot
 	return ""
 }
 
-// explain explains a row beside what plugins say of it.
+// explain explains a row, together with what plugins say of it.
 func (e *exact) explain(q profile.Question, c *cluster, row int, theirs string) string {
 	own, err := e.decider.Explain(q, row)
 	if err != nil {

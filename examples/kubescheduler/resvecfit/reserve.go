@@ -59,7 +59,7 @@ func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *corev1.Po
 		p.ledger.Unreserve(ctx, pod, node)
 	}
 	if p.exact != nil {
-		p.attempts.add(pod.UID) // the node that was named is of no use
+		p.attempts.addExisting(p.handle, pod) // the node that was named is of no use
 	}
 }
 

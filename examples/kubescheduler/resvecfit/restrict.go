@@ -184,7 +184,7 @@ func nodesToScore(n, percent int) int {
 func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	next := fwk.NewStatus(fwk.Unschedulable)
 	if p.exact != nil {
-		p.exact.nominated.scan.Store(true)
+		p.exact.nominated.scan = true
 	}
 	s, err := p.last.read(cycle, stateKey)
 	if err != nil || s.named == nil && !s.behind {
@@ -310,6 +310,14 @@ func (a *attempts) add(pod types.UID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pods.Insert(pod)
+}
+
+// addExisting adds a pod unless it has been deleted: forgetDeleted has removed it then.
+func (a *attempts) addExisting(handle fwk.Handle, pod *corev1.Pod) {
+	known, err := handle.SharedInformerFactory().Core().V1().Pods().Lister().Pods(pod.Namespace).Get(pod.Name)
+	if err == nil && known.UID == pod.UID {
+		a.add(pod.UID)
+	}
 }
 
 func (a *attempts) remove(pod types.UID) {

@@ -31,8 +31,9 @@ type world struct {
 // last one of each object.
 type objectEvents struct {
 	mu      sync.Mutex
-	pending map[objectKey]objectEvent
-	synced  []cache.InformerSynced // that what was there at the start is pending
+	pending map[objectKey]objectEvent // nil: stopped
+	applied bool                      // a cluster has objects that may be deleted
+	synced  []cache.InformerSynced    // that what was there at the start is pending
 	stops   []func() error
 }
 
@@ -83,29 +84,35 @@ func (e *objectEvents) add(obj any, deleted bool) {
 	if !ok {
 		return
 	}
+	key := objectKey{fmt.Sprintf("%T", obj), object.GetNamespace(), object.GetName()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.pending[objectKey{fmt.Sprintf("%T", obj), object.GetNamespace(), object.GetName()}] = objectEvent{object, deleted}
+	switch {
+	case e.pending == nil:
+	case deleted && !e.applied: // a scheduler may wait for days to become the leader
+		delete(e.pending, key)
+	default:
+		e.pending[key] = objectEvent{object, deleted}
+	}
 }
 
 // apply brings a cluster in step.
 func (e *objectEvents) apply(c *profile.Cluster) error {
 	e.mu.Lock()
 	pending := e.pending
-	if len(pending) > 0 {
+	if e.applied = true; len(pending) > 0 {
 		e.pending = map[objectKey]objectEvent{}
 	}
 	e.mu.Unlock()
+	var errs []error
 	for _, event := range pending {
 		change := c.Set
 		if event.deleted {
 			change = c.Delete
 		}
-		if err := change(event.object); err != nil {
-			return err
-		}
+		errs = append(errs, change(event.object))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // apply brings what selects pods in step.
@@ -125,12 +132,15 @@ func (e *objectEvents) wait() error {
 	return nil
 }
 
-// stop ends the collection.
+// stop ends the collection, also of events that informers still deliver.
 func (e *objectEvents) stop() error {
 	var errs []error
 	for _, stop := range e.stops {
 		errs = append(errs, stop())
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pending, e.stops = nil, nil
 	return errors.Join(errs...)
 }
 
