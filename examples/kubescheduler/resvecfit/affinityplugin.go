@@ -55,7 +55,8 @@ func NewInterPodAffinity(_ context.Context, obj runtime.Object, handle fwk.Handl
 		return nil, err
 	}
 	r, err := newReplacement[*profile.Affinity](handle, InterPodAffinityName, profile.InterPodAffinity, profile.Config{
-		HardPodAffinityWeight: args.HardPodAffinityWeight, IgnorePreferredTermsOfExistingPods: args.IgnorePreferredTermsOfExistingPods,
+		HardPodAffinityWeight:              args.HardPodAffinityWeight,
+		IgnorePreferredTermsOfExistingPods: args.IgnorePreferredTermsOfExistingPods,
 	})
 	if err != nil {
 		return nil, err
@@ -63,8 +64,8 @@ func NewInterPodAffinity(_ context.Context, obj runtime.Object, handle fwk.Handl
 	return &InterPodAffinity{r}, nil
 }
 
-// only returns a pod with what is looked at of it, and its owners, by which the profile is
-// shared with [TopologySpread]. Faults in the rest are for other plugins to find.
+// only returns the part of a pod that the plugin reads, with all metadata. Faults in the rest
+// are for other plugins to find.
 func (*InterPodAffinity) only(pod *corev1.Pod) *corev1.Pod {
 	part := &corev1.Pod{ObjectMeta: pod.ObjectMeta}
 	if a := pod.Spec.Affinity; a != nil {
@@ -99,7 +100,8 @@ func termFaults(pod *corev1.Pod) error {
 
 // PreFilter asks whether nodes meet what the pod requires, and what existing pods require of
 // it. It skips pods of which nothing is required.
-func (a *InterPodAffinity) PreFilter(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (a *InterPodAffinity) PreFilter(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, _ []fwk.NodeInfo) (
+	*fwk.PreFilterResult, *fwk.Status) {
 	if isResized(pod) {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
@@ -114,7 +116,8 @@ func (a *InterPodAffinity) PreFilter(_ context.Context, cycle fwk.CycleState, po
 
 // PreScore scores nodes by what the pod prefers, and what existing pods prefer and require.
 // It skips pods of which nothing is preferred.
-func (a *InterPodAffinity) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+func (a *InterPodAffinity) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod,
+	nodes []fwk.NodeInfo) *fwk.Status {
 	return a.preScore(cycle, a.only(pod), nodes)
 }
 
@@ -131,8 +134,8 @@ func (a *InterPodAffinity) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.Si
 }
 
 // EventsToRegister returns the events that may make room for a pod: pods that come, go, or
-// get other labels, nodes that come or get other labels. It also logs what in the profile is
-// hardly meant, as [Plugin.EventsToRegister] does.
+// get other labels, nodes that come or get other labels. It also logs likely mistakes in the
+// profile, as [Plugin.EventsToRegister] does.
 func (a *InterPodAffinity) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
 	a.warn(ctx)
 	return []fwk.ClusterEventWithHint{
@@ -173,7 +176,8 @@ func (a *InterPodAffinity) afterPod(_ klog.Logger, pod *corev1.Pod, before, afte
 		return fwk.Queue, err
 	}
 	meets := func(p *corev1.Pod) bool {
-		return p != nil && len(affinity) > 0 && !slices.ContainsFunc(affinity, func(t fwk.AffinityTerm) bool { return !t.Matches(p, nil) })
+		fails := func(t fwk.AffinityTerm) bool { return !t.Matches(p, nil) }
+		return p != nil && len(affinity) > 0 && !slices.ContainsFunc(affinity, fails)
 	}
 	freed := old != nil && slices.ContainsFunc(anti, func(t fwk.AffinityTerm) bool {
 		return t.Matches(old, nil) && (now == nil || !t.Matches(now, nil))
@@ -185,7 +189,8 @@ func (a *InterPodAffinity) afterPod(_ klog.Logger, pod *corev1.Pod, before, afte
 		return fwk.QueueSkip, nil
 	}
 	_, rejects, err := requiredTerms(old)
-	return queueIf(err != nil || slices.ContainsFunc(rejects, func(t fwk.AffinityTerm) bool { return t.Matches(pod, nil) })), err
+	selects := func(t fwk.AffinityTerm) bool { return t.Matches(pod, nil) }
+	return queueIf(err != nil || slices.ContainsFunc(rejects, selects)), err
 }
 
 // afterNode says whether a node that came, or got other labels, may make room.

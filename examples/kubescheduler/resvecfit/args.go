@@ -64,10 +64,10 @@ type Args struct {
 	// evict pods: see [Plugin.CheckProfile].
 	TopK int32 `json:"topK,omitempty"`
 
-	// Exact has the one best node visited, of all that are feasible, whatever
-	// percentageOfNodesToScore says: what kube-scheduler's own plugins would decide if they
-	// scored all nodes, from counts that are kept by [profile.Profile]. Some pods are left to
-	// them, see the package documentation. It needs the plugin first at postFilter, as TopK
+	// Exact has one node visited: a best one of all that are feasible, as kube-scheduler's own
+	// plugins would choose it if they scored all nodes, whatever percentageOfNodesToScore
+	// says. [profile.Profile] keeps what that takes. Some pods are decided without it, see the
+	// package documentation. It needs the plugin first at postFilter, as TopK
 	// does, and only plugins of Kubernetes and of this package at preFilter, filter and score.
 	// The default is false.
 	Exact bool `json:"exact,omitempty"`

@@ -50,9 +50,9 @@
 // InterPodAffinity, with the same verdicts, codes, reasons and scores. They ask package
 // scoring/profile, which keeps counts of pods on the table of [Plugin] and writes the rows of
 // nodes that have changed. So PreFilter of [Plugin], which comes before them, brings
-// all rows in step. For queueing hints they have pods tried again after every event for
-// which the built-in plugins do, and after some more: of default constraints a hint
-// can't know which pods count.
+// all rows in step. Their queueing hints have a pod tried again after each event after
+// which the built-in plugins do, and after some more: a hint can't know which pods default
+// constraints count.
 //
 // Where pods of more than one node are moved on trial, as v1.37 does for pod groups, the
 // least count that PodTopologySpread goes by may be too high; here it is exact.

@@ -122,7 +122,9 @@ func (p *Plugin) newExact() (*exact, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.balanced = scorer{handle: p.handle, key: "PreScore" + Name + "Exact", podLevel: p.args.podLevelResources(), terms: []term{t}}
+	e.balanced = scorer{
+		handle: p.handle, key: "PreScore" + Name + "Exact", podLevel: p.args.podLevelResources(), terms: []term{t},
+	}
 	if e.features, err = versionutil.Parse(version.Get().String()); err != nil {
 		return nil, err
 	}
@@ -143,14 +145,19 @@ func (p *Plugin) newExact() (*exact, error) {
 // that it decides. Each of the filters in answered must be there, or the one in its place.
 var (
 	answeredFilters = []string{
-		"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", Name, "PodTopologySpread", "InterPodAffinity",
+		"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", Name,
+		"PodTopologySpread", "InterPodAffinity",
 	}
 	answeredScores = map[string]profile.Plugin{
-		"TaintToleration": profile.TaintToleration, "NodeAffinity": profile.NodeAffinity, "ImageLocality": profile.ImageLocality,
-		"PodTopologySpread": profile.PodTopologySpread, "InterPodAffinity": profile.InterPodAffinity,
+		"TaintToleration":   profile.TaintToleration,
+		"NodeAffinity":      profile.NodeAffinity,
+		"ImageLocality":     profile.ImageLocality,
+		"PodTopologySpread": profile.PodTopologySpread,
+		"InterPodAffinity":  profile.InterPodAffinity,
 	}
 	silent = []string{
-		"SchedulingGates", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources", "NodeDeclaredFeatures",
+		"SchedulingGates", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources",
+		"NodeDeclaredFeatures",
 		"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount", "DeferredPodScheduling",
 	}
 	inPlaceOf = map[string]string{"PodTopologySpread": TopologySpreadName, "InterPodAffinity": InterPodAffinityName}
@@ -350,7 +357,8 @@ func (p *Plugin) exactFallback(pod *corev1.Pod, s *state) string {
 
 // isLookedAt reports whether filters may look at a volume.
 func isLookedAt(v corev1.Volume) bool {
-	return v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil && v.DownwardAPI == nil && v.HostPath == nil
+	return v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil &&
+		v.DownwardAPI == nil && v.HostPath == nil
 }
 
 // needsFeatures reports whether a pod needs features that nodes declare.
@@ -454,13 +462,14 @@ func (p *Plugin) checkDecision(ctx context.Context, cycle fwk.CycleState, pod *c
 	}
 	differences.Inc()
 	p.exact.off.Store(true)
-	klog.FromContext(ctx).Error(nil, "A decision differs from the other plugins'; the plugin works without exact until restart. Compare exactArgs "+
-		"with the arguments of the other plugins, and report it otherwise",
+	klog.FromContext(ctx).Error(nil, "A decision differs from the other plugins'; the plugin works without exact until "+
+		"restart. Compare exactArgs with the arguments of the other plugins, and report it otherwise",
 		"plugin", Name, "pod", klog.KObj(pod), "difference", difference)
 }
 
 // decideByPlugins returns the nodes that all filters accept, and their scores.
-func (p *Plugin) decideByPlugins(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (feasible []fwk.NodeInfo, totals []fwk.NodePluginScores, status *fwk.Status) {
+func (p *Plugin) decideByPlugins(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (
+	feasible []fwk.NodeInfo, totals []fwk.NodePluginScores, status *fwk.Status) {
 	accepted := make([]bool, len(nodes))
 	var failed atomic.Pointer[fwk.Status]
 	p.handle.Parallelizer().Until(ctx, len(nodes), func(i int) {

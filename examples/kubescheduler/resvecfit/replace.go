@@ -57,7 +57,8 @@ type replacedScores struct {
 func (s *replacedScores) Clone() fwk.StateData { return s }
 
 // newReplacement checks a configuration and follows what selects pods.
-func newReplacement[T verdict[T]](handle fwk.Handle, name string, replaces profile.Plugin, config profile.Config) (replacement[T], error) {
+func newReplacement[T verdict[T]](handle fwk.Handle, name string, replaces profile.Plugin,
+	config profile.Config) (replacement[T], error) {
 	r := replacement[T]{handle: handle, name: name, replaces: replaces, config: config}
 	r.filterKey, r.scoreKey = fwk.StateKey("PreFilter"+name), fwk.StateKey("PreScore"+name)
 	// Faults are found now, not in the first cycle.
@@ -109,7 +110,8 @@ func (r *replacement[T]) begin(cycle fwk.CycleState) (*cluster, error) {
 }
 
 // preFilter asks for the verdict about a pod, and skips one of which there is none.
-func (r *replacement[T]) preFilter(cycle fwk.CycleState, pod *corev1.Pod, ask func(*profile.Profile, *corev1.Pod) (T, error)) *fwk.Status {
+func (r *replacement[T]) preFilter(cycle fwk.CycleState, pod *corev1.Pod,
+	ask func(*profile.Profile, *corev1.Pod) (T, error)) *fwk.Status {
 	if _, err := r.begin(cycle); err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -147,12 +149,14 @@ func (r *replacement[T]) Filter(_ context.Context, cycle fwk.CycleState, _ *core
 func (r *replacement[T]) PreFilterExtensions() fwk.PreFilterExtensions { return r }
 
 // AddPod adds a pod to a node on trial.
-func (r *replacement[T]) AddPod(_ context.Context, cycle fwk.CycleState, _ *corev1.Pod, pod fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
+func (r *replacement[T]) AddPod(_ context.Context, cycle fwk.CycleState, _ *corev1.Pod, pod fwk.PodInfo,
+	node fwk.NodeInfo) *fwk.Status {
 	return r.move(cycle, pod, node, 1)
 }
 
 // RemovePod removes a pod from a node on trial.
-func (r *replacement[T]) RemovePod(_ context.Context, cycle fwk.CycleState, _ *corev1.Pod, pod fwk.PodInfo, node fwk.NodeInfo) *fwk.Status {
+func (r *replacement[T]) RemovePod(_ context.Context, cycle fwk.CycleState, _ *corev1.Pod, pod fwk.PodInfo,
+	node fwk.NodeInfo) *fwk.Status {
 	return r.move(cycle, pod, node, -1)
 }
 
@@ -201,7 +205,8 @@ func (r *replacement[T]) preScore(cycle fwk.CycleState, pod *corev1.Pod, nodes [
 }
 
 // Score returns the raw score of a node, which PreScore has found out.
-func (r *replacement[T]) Score(_ context.Context, cycle fwk.CycleState, _ *corev1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+func (r *replacement[T]) Score(_ context.Context, cycle fwk.CycleState, _ *corev1.Pod, node fwk.NodeInfo) (
+	int64, *fwk.Status) {
 	s, err := r.scores.read(cycle, r.scoreKey)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
@@ -216,7 +221,8 @@ func (r *replacement[T]) Score(_ context.Context, cycle fwk.CycleState, _ *corev
 func (r *replacement[T]) ScoreExtensions() fwk.ScoreExtensions { return r }
 
 // NormalizeScore replaces raw scores by scores from 0 to 100.
-func (r *replacement[T]) NormalizeScore(_ context.Context, cycle fwk.CycleState, _ *corev1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+func (r *replacement[T]) NormalizeScore(_ context.Context, cycle fwk.CycleState, _ *corev1.Pod,
+	scores fwk.NodeScoreList) *fwk.Status {
 	s, err := r.scores.read(cycle, r.scoreKey)
 	if err != nil {
 		return fwk.AsStatus(err)
@@ -234,13 +240,15 @@ func (r *replacement[T]) NormalizeScore(_ context.Context, cycle fwk.CycleState,
 	return nil
 }
 
-// warnings returns what is hardly meant about the plugin in its profile.
+// warnings returns the likely mistakes of a profile about the plugin.
 func (r *replacement[T]) warnings(l *lists) []string {
-	warnings := twice(map[string]point{"preFilter": l.PreFilter, "filter": l.Filter, "preScore": l.PreScore, "score": l.Score}, r.name, string(r.replaces))
+	points := map[string]point{"preFilter": l.PreFilter, "filter": l.Filter, "preScore": l.PreScore, "score": l.Score}
+	warnings := twice(points, r.name, string(r.replaces))
 	own, fit := l.PreFilter.find(r.name), l.PreFilter.find(Name)
 	switch {
 	case fit < 0 || own >= 0 && own < fit:
-		warnings = append(warnings, fmt.Sprintf("%s needs %s at preFilter before it, where it is not enabled: every pod will fail", r.name, Name))
+		warnings = append(warnings, fmt.Sprintf("%s needs %s at preFilter before it, where it is not enabled: "+
+			"every pod will fail", r.name, Name))
 	case l.Filter.has(r.name) && own < 0:
 		warnings = append(warnings, r.name+" is enabled at filter, but not at preFilter: every pod will fail")
 	}

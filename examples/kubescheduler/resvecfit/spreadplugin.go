@@ -80,15 +80,16 @@ func NewTopologySpread(_ context.Context, obj runtime.Object, handle fwk.Handle)
 	if faults := args.validate(nil); len(faults) > 0 {
 		return nil, faults.ToAggregate()
 	}
-	r, err := newReplacement[*profile.Spread](handle, TopologySpreadName, profile.PodTopologySpread, profile.Config{DefaultConstraints: args.constraints()})
+	config := profile.Config{DefaultConstraints: args.constraints()}
+	r, err := newReplacement[*profile.Spread](handle, TopologySpreadName, profile.PodTopologySpread, config)
 	if err != nil {
 		return nil, err
 	}
 	return &TopologySpread{r}, nil
 }
 
-// only returns a pod with the constraints of one action and what else is looked at for them,
-// nil where it has none. Faults in the rest are for other plugins to find.
+// only returns the part of a pod that the plugin reads for constraints of one action, with all
+// metadata, nil where the pod has no such constraint. Faults in the rest are for other plugins to find.
 func (t *TopologySpread) only(pod *corev1.Pod, action corev1.UnsatisfiableConstraintAction) *corev1.Pod {
 	other := func(c corev1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable != action }
 	own, defaults := pod.Spec.TopologySpreadConstraints, t.config.DefaultConstraints
@@ -106,8 +107,9 @@ func (t *TopologySpread) only(pod *corev1.Pod, action corev1.UnsatisfiableConstr
 		NodeSelector: pod.Spec.NodeSelector, Tolerations: pod.Spec.Tolerations, TopologySpreadConstraints: own,
 	}}
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil {
-		required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		part.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+		part.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+		}}
 	}
 	return part
 }
@@ -124,7 +126,8 @@ func constraintFault(constraints []corev1.TopologySpreadConstraint) error {
 
 // PreFilter asks whether nodes meet constraints of DoNotSchedule, and skips pods that have
 // none.
-func (t *TopologySpread) PreFilter(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (t *TopologySpread) PreFilter(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, _ []fwk.NodeInfo) (
+	*fwk.PreFilterResult, *fwk.Status) {
 	if isResized(pod) {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
@@ -135,14 +138,16 @@ func (t *TopologySpread) PreFilter(_ context.Context, cycle fwk.CycleState, pod 
 	status := t.preFilter(cycle, part, (*profile.Profile).Spread)
 	if status.Code() == fwk.Error {
 		if err := constraintFault(part.Spec.TopologySpreadConstraints); err != nil {
-			status = fwk.AsStatus(fmt.Errorf("get constraints from pod: obtaining pod's hard topology spread constraints: %w", err))
+			status = fwk.AsStatus(fmt.Errorf("get constraints from pod: obtaining pod's hard topology "+
+				"spread constraints: %w", err))
 		}
 	}
 	return nil, status
 }
 
 // PreScore scores nodes by constraints of ScheduleAnyway, and skips pods that have none.
-func (t *TopologySpread) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+func (t *TopologySpread) PreScore(_ context.Context, cycle fwk.CycleState, pod *corev1.Pod,
+	nodes []fwk.NodeInfo) *fwk.Status {
 	part := t.only(pod, corev1.ScheduleAnyway)
 	if part == nil {
 		return fwk.NewStatus(fwk.Skip)
@@ -150,7 +155,8 @@ func (t *TopologySpread) PreScore(_ context.Context, cycle fwk.CycleState, pod *
 	status := t.preScore(cycle, part, nodes)
 	if status.Code() == fwk.Error {
 		if err := constraintFault(part.Spec.TopologySpreadConstraints); err != nil {
-			status = fwk.AsStatus(fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err))
+			status = fwk.AsStatus(fmt.Errorf("calculating preScoreState: obtaining pod's soft topology "+
+				"spread constraints: %w", err))
 		}
 	}
 	return status
@@ -170,24 +176,30 @@ func (t *TopologySpread) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.Sign
 
 // EventsToRegister returns the events that may make room for a pod: pods and nodes that come,
 // go, or get other labels, nodes with other taints, and other tolerations of the pod itself.
-// It also logs what in the profile is hardly meant, as [Plugin.EventsToRegister] does.
+// It also logs likely mistakes in the profile, as [Plugin.EventsToRegister] does.
 func (t *TopologySpread) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHint, error) {
 	t.warn(ctx)
 	return []fwk.ClusterEventWithHint{
 		{
-			Event:          fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Add | fwk.Delete | fwk.UpdatePodLabel | fwk.UpdatePodToleration},
+			Event: fwk.ClusterEvent{
+				Resource:   fwk.Pod,
+				ActionType: fwk.Add | fwk.Delete | fwk.UpdatePodLabel | fwk.UpdatePodToleration,
+			},
 			QueueingHintFn: t.afterPod,
 		},
 		{
-			Event:          fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint},
+			Event: fwk.ClusterEvent{
+				Resource:   fwk.Node,
+				ActionType: fwk.Add | fwk.Delete | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint,
+			},
 			QueueingHintFn: t.afterNode,
 		},
 	}, nil
 }
 
 // afterPod says whether a pod that came, went or changed may matter to constraints of
-// DoNotSchedule. Of default ones services say which pods they select, which hints can't ask
-// for: then every pod of the namespace may.
+// DoNotSchedule. Which pods default constraints count depends on services, which a hint can't
+// read: for these constraints every pod of the namespace may matter.
 func (t *TopologySpread) afterPod(_ klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
 	old, now, err := objects[*corev1.Pod](before, after)
 	if err != nil {
