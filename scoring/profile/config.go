@@ -43,7 +43,7 @@ type Config struct {
 	// plugin that isn't there doesn't score. The weights of resources stand in their [Term].
 	Weights map[Plugin]int64
 
-	// DefaultConstraints are PodTopologySpread's for pods that have none of their own: nil
+	// DefaultConstraints, which must not change, are PodTopologySpread's for pods that have none of their own: nil
 	// is defaultingType System, another list, also an empty one, defaultingType List.
 	DefaultConstraints []corev1.TopologySpreadConstraint
 
@@ -98,6 +98,8 @@ func DefaultTerms(m *vectormap.ResourceVectorMap, nodes *vector.Nodes) ([]Term, 
 		{Plugin: NodeResourcesBalancedAllocation, Weight: 1, Scores: scoring.Bind(balanced, nodes)},
 	}, nil
 }
+
+var weightRange = fmt.Sprintf("must be from 0 to %d", int64(maxWeight))
 
 // settings is a checked Config.
 type settings struct {
@@ -154,6 +156,20 @@ func (cfg *Config) check() (s settings, faults field.ErrorList) {
 	return s, append(faults, s.setAdded(cfg.AddedAffinity)...)
 }
 
+// checkTerms returns the faults of scores of resources.
+func checkTerms(terms []Term) (faults field.ErrorList) {
+	for i, t := range terms {
+		path := field.NewPath("terms").Index(i)
+		if t.Scores == nil {
+			faults = append(faults, field.Required(path.Child("scores"), ""))
+		}
+		if t.Weight < 0 || t.Weight > maxWeight {
+			faults = append(faults, field.Invalid(path.Child("weight"), t.Weight, weightRange))
+		}
+	}
+	return faults
+}
+
 func (s *settings) setWeights(weights map[Plugin]int64) (faults field.ErrorList) {
 	known := map[Plugin]bool{}
 	for i, p := range weightedPlugins {
@@ -170,7 +186,7 @@ func (s *settings) setWeights(weights map[Plugin]int64) (faults field.ErrorList)
 		case !known[name]:
 			faults = append(faults, field.Invalid(path, weight, "no plugin with a weight here"))
 		case weight < 0 || weight > maxWeight:
-			faults = append(faults, field.Invalid(path, weight, fmt.Sprintf("must be from 0 to %d", int64(maxWeight))))
+			faults = append(faults, field.Invalid(path, weight, weightRange))
 		}
 	}
 	return faults

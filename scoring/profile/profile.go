@@ -55,6 +55,7 @@ const cacheBytes = 256 << 20
 // faults of the configuration, each a *field.Error.
 func Bind(cfg Config, cluster *Cluster, terms ...Term) (*Profile, error) {
 	set, faults := cfg.check()
+	faults = append(faults, checkTerms(terms)...)
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("profile: %w", faults.ToAggregate())
 	}
@@ -70,8 +71,13 @@ func Bind(cfg Config, cluster *Cluster, terms ...Term) (*Profile, error) {
 }
 
 // Rebind replaces the scores of resources: after [vector.Nodes.Widen] they are of another
-// map. What is kept stays.
-func (p *Profile) Rebind(terms ...Term) { p.terms = terms }
+// map. What is kept stays. Terms that Bind would refuse panic.
+func (p *Profile) Rebind(terms ...Term) {
+	if len(checkTerms(terms)) > 0 {
+		panic(panicTerms)
+	}
+	p.terms = terms
+}
 
 // LimitCache limits what is kept, in bytes; the default is 256 MiB. What the last pod needs
 // is always kept.
@@ -84,8 +90,9 @@ func (p *Profile) LimitCache(bytes int64) {
 func (p *Profile) Kept() (shapes int, bytes int64) { return len(p.shapes), p.bytes }
 
 const (
-	panicMask = "profile: mask of another number of rows than the nodes"
-	panicDst  = "profile: dst has too few elements"
+	panicMask  = "profile: mask of another number of rows than the nodes"
+	panicTerms = "profile: term without scores, or with a weight out of range"
+	panicDst   = "profile: dst has too few elements"
 )
 
 // workspace is the working memory of a question.

@@ -799,7 +799,7 @@ func TestConfigFaults(t *testing.T) {
 			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: badTerm}},
 		},
 	}
-	p, err := Bind(cfg, newCluster())
+	p, err := Bind(cfg, newCluster(), Term{Weight: 1}, Term{Weight: -1})
 	if p != nil || err == nil {
 		t.Fatal("no error")
 	}
@@ -808,7 +808,7 @@ func TestConfigFaults(t *testing.T) {
 		"weights[Foreign]: ",
 		"defaultConstraints[0].maxSkew: ", "defaultConstraints[0].topologyKey: ", "defaultConstraints[0].whenUnsatisfiable: ",
 		"defaultConstraints[2]: ", "defaultConstraints[3].labelSelector: ", "defaultConstraints[4].topologyKey: ",
-		"hardPodAffinityWeight: ",
+		"hardPodAffinityWeight: ", "terms[0].scores: ", "terms[1].scores: ", "terms[1].weight: ",
 		"addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: ",
 		"addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].matchExpressions[0].operator: ",
 	} {
@@ -1042,6 +1042,7 @@ func TestPanics(t *testing.T) {
 		"best":         func() { p.Best(of(two), vector.TieLowest()) },
 		"rejections":   func() { p.Rejections(of(two)) },
 		"totals":       func() { p.Totals(make([]int64, 2), new(vector.Mask), q) },
+		"terms":        func() { p.Rebind(Term{Weight: 1}) },
 		"row":          func() { p.Explain(q, 3) },
 		"row below":    func() { p.Explain(q, -1) },
 		"not selected": func() { p.Explain(of(vector.NewMask(3)), 1) },

@@ -310,7 +310,8 @@ func (p *Plugin) bestRow(ctx context.Context, pod *corev1.Pod, s *state) (row in
 	e.tie++
 	row, ok, err := e.decider.Best(q, vector.TieSeeded(e.tie*0x9E3779B97F4A7C15))
 	switch {
-	case err != nil:
+	case err != nil: // another plugin says what is wrong with the pod
+		klog.FromContext(ctx).V(3).Info("exact leaves a pod to the other plugins", "plugin", Name, "pod", klog.KObj(pod), "err", err)
 		return 0, exactUnparsable, nil
 	case !ok:
 		return 0, exactInfeasible, nil
