@@ -17,9 +17,11 @@ import (
 	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/internal/document"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -37,11 +39,13 @@ type objects struct {
 
 	notRead map[string]int // objects of other kinds
 
-	least map[string]int // how many pods a PodGroup needs, by namespace/name
+	least  map[string]int // how many pods a PodGroup needs, by namespace/name
+	owners []any          // namespaces, services and owners of pods
 	dra
 
 	line   *progress.Line           // says how far it is
 	shared map[shareKey]*corev1.Pod // pods that others may share
+	images map[string]string        // of containers, each kept once
 }
 
 // place says where an object was read.
@@ -63,6 +67,16 @@ type pod struct {
 
 // key returns the name by which people call a pod.
 func (p pod) key() string { return p.Namespace + "/" + cmp.Or(p.Name, p.Pod.Name) }
+
+// named returns the object of a pod under its own name.
+func (p pod) named() *corev1.Pod {
+	if p.Name == "" || p.Name == p.Pod.Name {
+		return p.Pod
+	}
+	object := *p.Pod
+	object.Name = p.Name
+	return &object
+}
 
 // kinds are the kinds of objects that a file may hold.
 type kinds struct{ node, pod bool }
@@ -96,9 +110,9 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 		head.Kind = kind
 	}
 	if head.APIVersion == "" && kind != "" {
-		head.APIVersion = "v1"
+		head.APIVersion = cmp.Or(ownerKinds[kind], "v1")
 		switch kind {
-		case "Node", "Pod":
+		case "Node", "Pod", "Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet":
 		case "PodGroup":
 			head.APIVersion = podGroups[0] // whose it is makes no difference
 		default:
@@ -106,6 +120,7 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 		}
 	}
 	isCore := head.APIVersion == "v1"
+	isOwner := ownerKinds[head.Kind] == head.APIVersion && head.APIVersion != ""
 	switch {
 	case isCore && head.Kind == "Node" && want.node:
 		at += fmt.Sprintf(" (Node %s)", head.Metadata.Name)
@@ -114,6 +129,8 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 			head.Metadata.Namespace = corev1.NamespaceDefault // a manifest that was not applied yet
 		}
 		at += fmt.Sprintf(" (Pod %s/%s)", head.Metadata.Namespace, head.Metadata.Name)
+	case isOwner:
+		at += fmt.Sprintf(" (%s %s)", head.Kind, strings.TrimPrefix(head.Metadata.Namespace+"/"+head.Metadata.Name, "/"))
 	case head.Kind == "PodGroup" && slices.Contains(podGroups, strings.SplitN(head.APIVersion, "/", 2)[0]):
 		at += fmt.Sprintf(" (PodGroup %s)", head.Metadata.Name)
 	case head.APIVersion == resourcev1.SchemeGroupVersion.String():
@@ -129,6 +146,12 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 	}
 	if head.Metadata.Name == "" {
 		return fmt.Errorf("%s: metadata.name: it is empty", at)
+	}
+	if isOwner {
+		if err := o.owner(head.Kind, cmp.Or(head.Metadata.Namespace, corev1.NamespaceDefault), text); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		return nil
 	}
 	if !isCore {
 		key := cmp.Or(head.Metadata.Namespace, corev1.NamespaceDefault) + "/" + head.Metadata.Name
@@ -153,13 +176,53 @@ func (o *objects) object(at string, text json.RawMessage, kind string, want kind
 			return fmt.Errorf("%s: %w", at, err)
 		}
 		p.Namespace = head.Metadata.Namespace
-		shed(p.Pod)
+		o.shed(p.Pod)
 		if shareable && o.unknownFields == unknown { // they are counted for each pod
 			put(&o.shared, key, p.Pod)
 		}
 	}
 	o.pods = append(o.pods, p)
 	return nil
+}
+
+// ownerKinds are the kinds of namespaces, services and owners of pods, with their apiVersion.
+var ownerKinds = map[string]string{
+	"Namespace": "v1", "Service": "v1", "ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1",
+}
+
+// owner adds a namespace, a service or an owner of pods: its labels or its selector.
+func (o *objects) owner(kind, namespace string, text json.RawMessage) error {
+	of := func(m metav1.ObjectMeta) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: m.Name}
+	}
+	var err error
+	var kept any
+	switch kind {
+	case "Namespace":
+		var x corev1.Namespace
+		err = o.decode(text, &x, func() any { return new(corev1.Namespace) })
+		kept = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: x.Name, Labels: x.Labels}}
+	case "Service":
+		var x corev1.Service
+		err = o.decode(text, &x, func() any { return new(corev1.Service) })
+		kept = &corev1.Service{ObjectMeta: of(x.ObjectMeta), Spec: corev1.ServiceSpec{Selector: x.Spec.Selector}}
+	case "ReplicationController":
+		var x corev1.ReplicationController
+		err = o.decode(text, &x, func() any { return new(corev1.ReplicationController) })
+		kept = &corev1.ReplicationController{ObjectMeta: of(x.ObjectMeta), Spec: corev1.ReplicationControllerSpec{Selector: x.Spec.Selector}}
+	case "ReplicaSet":
+		var x appsv1.ReplicaSet
+		err = o.decode(text, &x, func() any { return new(appsv1.ReplicaSet) })
+		kept = &appsv1.ReplicaSet{ObjectMeta: of(x.ObjectMeta), Spec: appsv1.ReplicaSetSpec{Selector: x.Spec.Selector}}
+	case "StatefulSet":
+		var x appsv1.StatefulSet
+		err = o.decode(text, &x, func() any { return new(appsv1.StatefulSet) })
+		kept = &appsv1.StatefulSet{ObjectMeta: of(x.ObjectMeta), Spec: appsv1.StatefulSetSpec{Selector: x.Spec.Selector}}
+	}
+	if err == nil {
+		o.owners = append(o.owners, kept)
+	}
+	return err
 }
 
 // A shareKey stands for all of an object but its name; the zero value for no object.
@@ -179,8 +242,9 @@ func withoutName(text json.RawMessage, name string) (key shareKey, ok bool) {
 	return shareKey(hash.Sum(nil)), true
 }
 
-// shed drops what nobody asks about a pod, most of its bytes.
-func shed(p *corev1.Pod) {
+// shed drops what nobody asks about a pod, most of its bytes. A pod in the network of its host
+// takes the ports of its containers there.
+func (o *objects) shed(p *corev1.Pod) {
 	p.ManagedFields, p.Status.PodIPs = nil, nil
 	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type != corev1.PodResizePending && c.Type != corev1.PodResizeInProgress
@@ -188,7 +252,15 @@ func shed(p *corev1.Pod) {
 	delete(p.Annotations, corev1.LastAppliedConfigAnnotation)
 	for _, containers := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i, c := range containers {
-			containers[i] = corev1.Container{Name: c.Name, Resources: c.Resources, ResizePolicy: c.ResizePolicy, RestartPolicy: c.RestartPolicy, Ports: c.Ports}
+			if _, known := o.images[c.Image]; !known {
+				put(&o.images, c.Image, c.Image)
+			}
+			containers[i] = corev1.Container{Name: c.Name, Image: o.images[c.Image], Resources: c.Resources, ResizePolicy: c.ResizePolicy, RestartPolicy: c.RestartPolicy, Ports: c.Ports}
+			for k := range c.Ports {
+				if port := &c.Ports[k]; p.Spec.HostNetwork && port.HostPort == 0 {
+					port.HostPort = port.ContainerPort // as the API server does
+				}
+			}
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {

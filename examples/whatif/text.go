@@ -109,7 +109,9 @@ type manifest struct {
 }
 
 // listKinds are the kinds of lists.
-var listKinds = []string{"List", "NodeList", "PodList", "PodGroupList", "DeviceClassList", "ResourceClaimList", "ResourceClaimTemplateList", "ResourceSliceList"}
+var listKinds = []string{"List", "NodeList", "PodList", "PodGroupList",
+	"NamespaceList", "ServiceList", "ReplicationControllerList", "ReplicaSetList", "StatefulSetList",
+	"DeviceClassList", "ResourceClaimList", "ResourceClaimTemplateList", "ResourceSliceList"}
 
 // splitJSON returns the documents of a text.
 func splitJSON(text []byte, progress func(at int)) (documents []manifest, err error) {
