@@ -44,7 +44,7 @@ func TestFilters(t *testing.T) {
 					rows.Set(row)
 				}
 			}
-			d := testkit.Must(l.state.Decide(l.of(pod), rows))
+			d := testkit.Must(l.state.Decide(pod, l.of(pod), rows))
 			state := framework.NewCycleState()
 			_, status, _ := filters.RunPreFilterPlugins(ctx, state, pod)
 			for row, node := range s.nodes {

@@ -102,7 +102,7 @@ func (l *library) put(pod *corev1.Pod, node string) {
 
 // best returns the rows of the best nodes for a pod; none when it fits nowhere.
 func (l *library) best(pod *corev1.Pod) *vector.Mask {
-	d := testkit.Must(l.state.Decide(l.of(pod), nil))
+	d := testkit.Must(l.state.Decide(pod, l.of(pod), nil))
 	var best vector.Mask
 	d.Best(&best)
 	if best.Any() != d.Fits.Any() {
@@ -293,9 +293,9 @@ func placeByLibrary(b *testing.B, s *snapshot) time.Duration {
 	began := time.Now()
 	for _, pod := range s.queued {
 		request := l.of(pod)
-		d := testkit.Must(l.state.Decide(request, nil))
+		d := testkit.Must(l.state.Decide(pod, request, nil))
 		if row := d.Choose(vector.TieLowest()); row >= 0 {
-			testkit.Check(l.state.Assume(row, request))
+			testkit.Check(l.state.Assume(row, pod, request))
 		}
 	}
 	return time.Since(began)

@@ -16,15 +16,24 @@ import (
 // TestBoundAgainstAdding attacks what is said about missing nodes: on random clusters with
 // gangs, taints, selectors and DaemonSets no bound is above a number of nodes, or the price of
 // a mix, with which -add places all pods, by any tie; and with what SCHEDULED says it does.
-func TestBoundAgainstAdding(t *testing.T) {
+func TestBoundAgainstAdding(t *testing.T) { attackBounds(t, false) }
+
+// TestBoundWithOthers is TestBoundAgainstAdding on clusters where other pods have a say: by spread
+// constraints, affinity, anti-affinity and ports.
+func TestBoundWithOthers(t *testing.T) { attackBounds(t, true) }
+
+func attackBounds(t *testing.T, others bool) {
 	clusters := 150
 	if os.Getenv("RESVEC_LONG") != "" {
 		clusters = 3000
 	}
-	tight, loose, mixed := 0, 0, 0
+	tight, loose, mixed, unfound, refused := 0, 0, 0, 0, 0
 	for seed := range uint64(clusters) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		o := randomObjects(r)
+		if others {
+			addOthers(r, o)
+		}
 		for i := range o.pods { // some come with their node, and run or wait
 			if p := o.pods[i]; r.IntN(5) == 0 && p.Labels["gang"] == "" {
 				controller := true
@@ -45,22 +54,26 @@ func TestBoundAgainstAdding(t *testing.T) {
 			c.shapes[i].cost = float64(1 + r.IntN(3))
 		}
 		tie := vector.TieSeeded(seed)
-		d := c.demandOf(testkit.Must(c.simulate(nil, tie)))
-		if len(d.pods) == 0 {
+		d := testkit.Must(c.demandOf(testkit.Must(c.simulate(nil, tie))))
+		if refused += len(d.refused); len(d.pods) == 0 {
 			continue
 		}
 		// all reports whether some pods and all that were placed are so with new nodes.
 		all := func(add []addition, tie vector.Tie, pods []int) bool {
 			left := testkit.Must(c.simulate(add, tie)).unplaced()
 			return !slices.ContainsFunc(left, func(pod int) bool {
-				return slices.Contains(pods, pod) || !slices.Contains(slices.Concat(d.pods, d.there, d.attached, d.never, d.waiting), pod)
+				return slices.Contains(pods, pod) || !slices.Contains(slices.Concat(d.pods, d.there, d.attached, d.never, d.refused, d.waiting), pod)
 			})
 		}
 		most := 0
 		for i := range c.shapes {
 			n := testkit.Must(d.alone(&c.shapes[i], tie))
-			if n.packed() < n.proved() || n.scheduled > 0 && n.scheduled < n.packed() {
-				t.Fatalf("seed %d, %s: packed %d, proved %d, scheduled %d", seed, n.shape.name, n.packed(), n.proved(), n.scheduled)
+			count, found := n.packed()
+			if found && count < n.proved() || n.scheduled > 0 && (!found || n.scheduled < count) {
+				t.Fatalf("seed %d, %s: packed %d %v, proved %d, scheduled %d", seed, n.shape.name, count, found, n.proved(), n.scheduled)
+			}
+			if !found {
+				unfound++
 			}
 			if len(n.pods) == 0 {
 				continue
@@ -112,8 +125,37 @@ func TestBoundAgainstAdding(t *testing.T) {
 		}
 		try(0, 0, 0)
 	}
-	t.Logf("%d bounds are tight, %d are not or nothing suffices; %d mixes were tried", tight, loose, mixed)
-	if tight < clusters/4 || mixed < clusters/2 {
+	t.Logf("%d bounds are tight, %d are not or nothing suffices, for %d no number was found; %d mixes were tried, %d pods refused", tight, loose, unfound, mixed, refused)
+	if tight < clusters/4 || mixed < clusters/2 || others != (refused > 0) || !others && unfound > 0 {
 		t.Error("a dull test")
+	}
+}
+
+// addOthers gives pods what makes others matter to them.
+func addOthers(r *rand.Rand, o *objects) {
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	for _, n := range o.nodes {
+		if n.Labels[corev1.LabelHostname] = n.Name; r.IntN(8) == 0 {
+			delete(n.Labels, corev1.LabelHostname)
+		}
+	}
+	for _, p := range o.pods {
+		p.Labels["app"] = pick("x", "y")
+		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": pick(p.Labels["app"], p.Labels["app"], "x")}}
+		term := []corev1.PodAffinityTerm{{TopologyKey: pick("zone", corev1.LabelHostname, corev1.LabelHostname), LabelSelector: selector}}
+		if p.Spec.Affinity == nil {
+			p.Spec.Affinity = &corev1.Affinity{}
+		}
+		switch r.IntN(8) {
+		case 0, 1:
+			p.Spec.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: term}
+		case 2:
+			p.Spec.Affinity.PodAffinity = &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: term}
+		case 3:
+			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1 + r.Int32N(2), TopologyKey: term[0].TopologyKey,
+				WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selector}}
+		case 4:
+			p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80 + r.Int32N(2), HostIP: pick("", "", "10.0.0.1")}}
+		}
 	}
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/resvec/resvec/examples/internal/kai"
+	"github.com/resvec/resvec/examples/whatif/placement"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -21,19 +23,19 @@ type constraint struct {
 	has  func(p *corev1.Pod) bool
 }
 
-// constraints are what pods in the queue ask of nodes.
-var constraints = []constraint{
+// preferences are what pods in the queue prefer. The scores of -like default look at it.
+var preferences = []constraint{
 	{"preferred node affinity", func(p *corev1.Pod) bool {
 		a := p.Spec.Affinity
 		return a != nil && a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
 	}},
-	{"podAffinity", func(p *corev1.Pod) bool {
-		a := p.Spec.Affinity
-		return a != nil && a.PodAffinity != nil
-	}},
-	{"podAntiAffinity", func(p *corev1.Pod) bool { return hasAntiAffinity(p) }},
-	{"topologySpreadConstraints", func(p *corev1.Pod) bool { return len(p.Spec.TopologySpreadConstraints) > 0 }},
-	{"host ports", func(p *corev1.Pod) bool { return hasHostPort(p) }},
+	{"preferred podAffinity", func(p *corev1.Pod) bool { return len(termsOf(p).prefers) > 0 }},
+	{"preferred podAntiAffinity", func(p *corev1.Pod) bool { return len(termsOf(p).avoids) > 0 }},
+	{"topologySpreadConstraints of ScheduleAnyway", func(p *corev1.Pod) bool { return spreads(p, corev1.ScheduleAnyway) }},
+}
+
+// constraints are what pods in the queue ask of nodes.
+var constraints = []constraint{
 	{"volumes that bind to nodes", func(p *corev1.Pod) bool { return slices.ContainsFunc(p.Spec.Volumes, isBound) }},
 	{"resourceClaims", hasClaims},
 	{"nominatedNodeName", func(p *corev1.Pod) bool { return p.Status.NominatedNodeName != "" }},
@@ -59,10 +61,14 @@ func (c *cluster) remarks() (remarks []remark) {
 			remarks = append(remarks, r)
 		}
 	}
+	if !c.like {
+		for _, k := range preferences {
+			note(k.name, c.queue, k.has)
+		}
+	}
 	for _, k := range constraints {
 		note(k.name, c.queue, k.has)
 	}
-	note("podAntiAffinity of pods that run", c.running, hasAntiAffinity)
 	note("resourceClaims of pods that run, in no status", c.running, hasClaims)
 	note("parts of GPUs that pods of KAI-Scheduler have, which count as free", c.running, asksForPart)
 	return remarks
@@ -76,23 +82,87 @@ func asksForPart(p *corev1.Pod) bool {
 
 func hasClaims(p *corev1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }
 
-func hasAntiAffinity(p *corev1.Pod) bool {
-	return p.Spec.Affinity != nil && p.Spec.Affinity.PodAntiAffinity != nil
+// podTerms are the terms of a pod's affinity to pods.
+type podTerms struct {
+	requires, excludes []corev1.PodAffinityTerm
+	prefers, avoids    []corev1.WeightedPodAffinityTerm
 }
 
-// hasHostPort reports whether a pod takes a port of its node: in its network every
-// port is one.
-func hasHostPort(p *corev1.Pod) bool {
-	for _, containers := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
-		for _, container := range containers {
-			for _, port := range container.Ports {
-				if port.HostPort > 0 || p.Spec.HostNetwork {
-					return true
-				}
-			}
+func termsOf(p *corev1.Pod) (t podTerms) {
+	a := p.Spec.Affinity
+	if a != nil && a.PodAffinity != nil {
+		t.requires = a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		t.prefers = a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	if a != nil && a.PodAntiAffinity != nil {
+		t.excludes = a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		t.avoids = a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	return t
+}
+
+// isConstrained reports whether other pods have a say in where a pod may go, by what it asks.
+func isConstrained(p *corev1.Pod) bool {
+	t := termsOf(p)
+	return spreads(p, corev1.DoNotSchedule) || len(t.requires)+len(t.excludes)+len(placement.HostPorts(p)) > 0
+}
+
+// spreads reports whether a pod has a spread constraint of a kind.
+func spreads(p *corev1.Pod, kind corev1.UnsatisfiableConstraintAction) bool {
+	return slices.ContainsFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		return c.WhenUnsatisfiable == kind
+	})
+}
+
+// lacking says which objects the files lack without which pods are placed otherwise.
+func (c *cluster) lacking() (hints []string) {
+	isNamespace := func(o any) bool { _, ok := o.(*corev1.Namespace); return ok }
+	if c.like && !slices.ContainsFunc(c.owners, func(o any) bool { return !isNamespace(o) }) {
+		hints = append(hints, "no Service, ReplicaSet, StatefulSet or ReplicationController: default constraints spread no pod")
+	}
+	selects := func(p pod) bool { return selectsNamespaces(p.Pod) }
+	if slices.ContainsFunc(c.queue, selects) && !slices.ContainsFunc(c.owners, isNamespace) {
+		hints = append(hints, "no Namespace: a namespaceSelector sees no labels")
+	}
+	return hints
+}
+
+// selectsNamespaces reports whether a term of a pod's required affinity selects namespaces by labels.
+func selectsNamespaces(p *corev1.Pod) bool {
+	t := termsOf(p)
+	return slices.ContainsFunc(slices.Concat(t.requires, t.excludes), func(t corev1.PodAffinityTerm) bool {
+		s := t.NamespaceSelector
+		return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
+	})
+}
+
+// constraintKey returns what decides about a pod where other pods have a say: equal for pods that
+// are alike in it.
+func constraintKey(p *corev1.Pod) string {
+	t := termsOf(p)
+	key, _ := json.Marshal([]any{ // it came from JSON
+		p.Namespace, p.Labels, p.Spec.TopologySpreadConstraints, t.requires, t.excludes, placement.HostPorts(p)})
+	return string(key)
+}
+
+// topologyKeys returns the labels of the domains that a pod's constraints on other pods are
+// about, and its preferences if these count.
+func topologyKeys(p *corev1.Pod, preferences bool) (keys []string) {
+	for _, c := range p.Spec.TopologySpreadConstraints {
+		if preferences || c.WhenUnsatisfiable == corev1.DoNotSchedule {
+			keys = append(keys, c.TopologyKey)
 		}
 	}
-	return false
+	t := termsOf(p)
+	for _, term := range slices.Concat(t.requires, t.excludes) {
+		keys = append(keys, term.TopologyKey)
+	}
+	for _, term := range slices.Concat(t.prefers, t.avoids) {
+		if preferences {
+			keys = append(keys, term.PodAffinityTerm.TopologyKey)
+		}
+	}
+	return keys
 }
 
 // isBound reports whether a volume can be out of a node's reach, in use elsewhere,

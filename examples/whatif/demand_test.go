@@ -15,7 +15,16 @@ func demandIn(t *testing.T, text string) *demand {
 	c := mustAsk(both + text)
 	c.findGangs(nil)
 	o := testkit.Must(c.simulate(nil, vector.TieLowest()))
-	return c.demandOf(o)
+	return testkit.Must(c.demandOf(o))
+}
+
+// packed is need.packed, -1 where no number was found.
+func packed(n *need) int {
+	count, found := n.packed()
+	if !found {
+		return -1
+	}
+	return count
 }
 
 // gangOf returns pods of a gang.
@@ -78,7 +87,7 @@ func TestDemand(t *testing.T) {
 		}
 		for i, want := range c.alone {
 			n := testkit.Must(d.alone(&d.shapes[i], vector.TieLowest()))
-			if got := (answer{len(n.pods), n.packed(), n.proved(), n.scheduled}); got != want {
+			if got := (answer{len(n.pods), packed(&n), n.proved(), n.scheduled}); got != want {
 				t.Errorf("%s: %s: got %+v, want %+v", c.name, n.shape.name, got, want)
 			}
 		}
@@ -109,7 +118,7 @@ func TestRestrictedDemand(t *testing.T) {
 	var got []string
 	for i := range d.shapes {
 		n := testkit.Must(d.alone(&d.shapes[i], vector.TieLowest()))
-		got = append(got, fmt.Sprintf("%s: %d on %d", n.shape.name, len(n.pods), n.packed()))
+		got = append(got, fmt.Sprintf("%s: %d on %d", n.shape.name, len(n.pods), packed(&n)))
 	}
 	if got, want := strings.Join(got, ", "), "m as a1: 4 on 2, m as b1: 2 on 1, m as c1: 1 on 1"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -12,10 +12,11 @@
 //
 // It decides as kube-scheduler does by requests against allocatable amounts, extended
 // resources and the number of pods included, by taints, node selectors and required node
-// affinity, cordoned and unreachable nodes; scored as NodeResourcesFit and
-// NodeResourcesBalancedAllocation score. Gangs are placed whole or not at all. It does not
-// look at pod affinity, spreading, ports, volumes or most claims, and says which pods have
-// them. It evicts nothing.
+// affinity, cordoned and unreachable nodes, spread constraints of DoNotSchedule, required pod
+// affinity and anti-affinity, and host ports; scored as NodeResourcesFit and
+// NodeResourcesBalancedAllocation score or, with -like default, as the whole default profile does.
+// Gangs are placed whole or not at all. It does not look at volumes or most claims, and says
+// which pods have them. It evicts nothing.
 //
 // The exit status is 1 when a file cannot be used, 2 for wrong flags and 130 after an
 // interrupt. Pods that fit nowhere are an answer and no failure. On a terminal it shows how
@@ -57,6 +58,7 @@ type options struct {
 	adds, costs                     amounts // by shape or node
 	scores, resources               amounts
 	strategyFile                    string
+	like                            string
 	order, ties                     string
 	seed                            uint64
 	bindings, all                   bool
@@ -157,7 +159,7 @@ var help = command.Help{
 		{Title: "The cluster and its pods", Example: "-snapshot cluster.yaml -pending new-pods.yaml -add m6i.4xlarge=3",
 			Flags: []string{"snapshot", "nodes", "pods", "pending", "add", "cost", "startup-taint"}},
 		{Title: "How pods are placed", Example: "-score MostAllocated=1 -resources cpu=1,nvidia.com/gpu=5 -ties lowest",
-			Flags: []string{"score", "resources", "strategy", "order", "ties", "seed", "ignore"}},
+			Flags: []string{"like", "score", "resources", "strategy", "order", "ties", "seed", "ignore"}},
 		{Title: "Gangs, and in which racks they go", Example: "-gang example.com/gang -topology example.com/block,example.com/rack -required example.com/rack",
 			Flags: []string{"gang", "topology", "required", "preferred"}},
 		{Title: "What is written", Example: "-bindings -html report.html", Flags: []string{"all", "bindings", "html"}},
@@ -183,6 +185,7 @@ func parseOptions(args []string, stdout io.Writer) (*options, error) {
 	flags.Var(&opts.scores, "score", "`type=weight` of LeastAllocated or MostAllocated, or of the type of -strategy, and BalancedAllocation")
 	flags.Var(&opts.resources, "resources", "`name=weight` of the resources that are scored")
 	flags.StringVar(&opts.strategyFile, "strategy", "", "`file` with a scoringStrategy of kube-scheduler, in the place of LeastAllocated and its resources; its weight is 1, or that of its type in -score")
+	flags.StringVar(&opts.like, "like", "", "`profile` of kube-scheduler whose scores decide, all of them, in the place of -score: default")
 	flags.StringVar(&opts.order, "order", "queue", "`order` of the pods: queue (by priority, then age) or given")
 	flags.StringVar(&opts.ties, "ties", "seeded", "`rule` for equal scores: seeded or lowest (the first in the files)")
 	flags.Uint64Var(&opts.seed, "seed", 42, "`seed` of -ties seeded")
@@ -213,6 +216,10 @@ func (o *options) check() error {
 	switch {
 	case o.order != "queue" && o.order != "given":
 		return fmt.Errorf("-order: got %q, want queue or given", o.order)
+	case o.like != "" && o.like != "default":
+		return fmt.Errorf("-like: got %q, want default", o.like)
+	case o.like != "" && (o.strategyFile != "" || !o.scores.dflt || !o.resources.dflt):
+		return errors.New("-like: it has scores of its own: want no -score, -resources or -strategy")
 	case o.strategyFile != "" && !o.resources.dflt:
 		return errors.New("-resources: -strategy has resources of its own")
 	case o.ties != "seeded" && o.ties != "lowest":
@@ -332,6 +339,9 @@ func (o *options) terms() (compile func(*vectormap.ResourceVectorMap) ([]scoring
 	}, strings.Join(parts, " + "), nil
 }
 
+// likeDefault says in words how nodes are scored with -like default.
+const likeDefault = "as kube-scheduler's default profile: taints, node affinity, spreading, pod affinity, images, resources"
+
 // isSample reports whether no file says what the cluster is.
 func (o *options) isSample() bool { return len(o.snapshots)+len(o.nodes)+len(o.pods) == 0 }
 
@@ -383,6 +393,9 @@ func whatif(opts *options, stdin io.Reader, w io.Writer, line *progress.Line) er
 	}
 	if err := snapshot.loseTaints(opts.startup); err != nil {
 		return fmt.Errorf("-startup-taint: %w", err)
+	}
+	if opts.like != "" {
+		snapshot.like, scores = true, likeDefault
 	}
 	c, err := newCluster(snapshot, terms)
 	if err != nil {

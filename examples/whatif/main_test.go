@@ -37,6 +37,7 @@ func TestSample(t *testing.T) {
 		"testdata/racks.txt":    {"-snapshot", "testdata/racks.yaml", "-topology", "example.com/block,example.com/rack"},
 		"testdata/all.txt":      {"-snapshot", "testdata/all.yaml", "-ignore", "nvidia.com/gpumem"},
 		"testdata/real.txt":     {"-snapshot", "testdata/real.yaml", "-ignore", "nvidia.com/gpumem", "-bindings"},
+		"testdata/like.txt":     {"-like", "default", "-bindings"},
 		"testdata/required.txt": {"-snapshot", "testdata/racks.yaml", "-topology", "example.com/block,example.com/rack", "-required", "example.com/rack"},
 	} {
 		testkit.EachImpl(t, func(t *testing.T) {
@@ -82,7 +83,13 @@ func TestFlags(t *testing.T) {
 		{[]string{"-cost", "gpu-1=32,mig-1=16,m6i.4xlarge=0.7"}, 0, "Cost 50.1, and no mix costs less than 50.1."},
 		{[]string{"-cost", "gpu-1=0.7,mig-1=0.1"}, 0, "Cost 3.8, and no mix costs less than 3.8."},
 		{[]string{"-resources", "cpu=1,memory=1,nvidia.com/gpu=5"}, 0, "LeastAllocated x 1 of cpu=1,memory=1,nvidia.com/gpu=5 + BalancedAllocation x 1\n"},
-		{[]string{"-all"}, 0, "default/web-2, default/web-3\n"},
+		{[]string{"-all"}, 0, "4      cpu-1, cpu-2, gpu-1, gpu-2\n"},
+		{[]string{"-like", "default"}, 0, "scores             as kube-scheduler's default profile: taints"},
+		{[]string{"-like", "default", "-ties", "lowest"}, 0, "Not looked at: volumes, preemption, some resource claims."},
+		{[]string{"-like", "volcano"}, command.Usage, `-like: got "volcano", want default`},
+		{[]string{"-like", "default", "-score", "MostAllocated=1"}, command.Usage, "-like: it has scores of its own: want no -score, -resources or -strategy"},
+		{[]string{"-like", "default", "-resources", "cpu=1"}, command.Usage, "-like: it has scores of its own"},
+		{[]string{"-like", "default", "-strategy", strategy}, command.Usage, "-like: it has scores of its own"},
 		{[]string{"sample.yaml"}, 0, "nodes          7\n"},
 		{[]string{"sample.yaml", "-add", "gpu-1=1"}, 0, "nodes added    1   p4d.24xlarge as gpu-1\n"},
 		{[]string{"missing.yaml"}, command.Failed, "missing.yaml"},
@@ -90,7 +97,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"-", "-"}, command.Usage, "-: the standard input can be read only once"},
 		{[]string{"-topolgy", "rack"}, command.Usage, "flag provided but not defined: -topolgy; the nearest is -topology"},
 		{[]string{"-topology", "nvidia.com/gpu.produkt"}, 0, "nvidia.com/gpu.produkt: no node has this label; the nearest are nvidia.com/gpu.product, nvidia.com/gpu.count"},
-		{[]string{"-gang", "apps"}, 0, "gangs          0   apps: no pod has this label or annotation\n"},
+		{[]string{"-gang", "apps"}, 0, "gangs          0   apps: no pod has this label or annotation; the nearest is app\n"},
 		{[]string{"-ignore", "example.com/fpgas"}, command.Failed, "-ignore: example.com/fpgas: no pod requests it; the nearest is example.com/fpga"},
 		{[]string{"-add", "gpu-l=1"}, command.Failed, "; the nearest are gpu-1, gpu-2, cpu-1"},
 		{[]string{"-startup-taint", "nvidia.com/gpu"}, 0, "taint nvidia.com/gpu=present"},
@@ -228,7 +235,7 @@ func TestProgress(t *testing.T) {
 	opts := testkit.Must(parseOptions([]string{"sample.yaml", "-html", filepath.Join(t.TempDir(), "page.html")}, nil))
 	testkit.Check(whatif(opts, nil, io.Discard, line))
 	for _, want := range []string{
-		"reading sample.yaml: 0 of 0 MB", "sample.yaml: object 28 of 48", "counting pods that run: 0 of 14", "counting pods that wait: 0 of 24",
+		"reading sample.yaml: 0 of 0 MB", "sample.yaml: object 28 of 49", "counting pods that run: 0 of 14", "counting pods that wait: 0 of 24",
 		"which nodes pods may go to: 0 of 24", "placing pod 1 of 24 on 7 nodes", "nodes that are missing: shape 4 of 4", "writing ",
 	} {
 		if !strings.Contains(terminal.String(), want) {

@@ -138,7 +138,7 @@ func (r *report) page(parts *pageParts) ([]byte, error) {
 		Missing:     r.pageMissing(parts.missing),
 		Input:       newPageTable(nil, parts.input),
 		Keeps:       newPageTable(keepsHead, parts.keeps),
-		NotLookedAt: strings.ReplaceAll(notLookedAt, "\n", " "),
+		NotLookedAt: r.notLookedAt(),
 		Constraints: newPageTable(constraintsHead, parts.constraints),
 		Data:        r.pageData(),
 	}
@@ -301,7 +301,7 @@ func (r *report) explainBound(d *shortage, why gang.Infeasibility) string {
 	for i := range d.shapes {
 		supplies := d.mix.whole.may(why.Domain, i)
 		if why.Column >= 0 {
-			supplies = supplies && d.shapes[i].room()[why.Column] > 0
+			supplies = supplies && d.mix.whole.Shapes[i].Room[why.Column] > 0
 		} else {
 			supplies = d.fits(d.mix.whole.order[why.Member], i)
 		}
@@ -314,6 +314,10 @@ func (r *report) explainBound(d *shortage, why gang.Infeasibility) string {
 		return fmt.Sprintf("Places for %s like %s: only new nodes of %s have them, %.4g for a cost of 1 at most.",
 			podCount(int(why.Needed)), r.queue[d.mix.whole.order[why.Member]].key(), shapes, why.Available)
 	}
+	if x := d.mix.whole.exclusion(why.Column); x != nil {
+		return fmt.Sprintf("Places for %.0f pods that can't share a node, by %s, beyond what is free: only new nodes of %s have them, %.4g for a cost of 1 at most.",
+			why.Needed, x.why, shapes, why.Available)
+	}
 	return fmt.Sprintf("%s %s more than is free: only new nodes of %s have it, and a cost of 1 buys %s at most.", r.m.Name(why.Column),
 		r.m.Format(why.Column, why.Needed), shapes, r.m.Format(why.Column, math.Floor(why.Available)))
 }
@@ -321,7 +325,9 @@ func (r *report) explainBound(d *shortage, why gang.Infeasibility) string {
 // whyFewer says why one node less than the bound of a shape doesn't do.
 func (r *report) whyFewer(n need, why gang.Infeasibility) string {
 	fewer := fmt.Sprintf("%s: what is free and %s", n.shape.name, count(n.proved()-1, "new node"))
-	switch {
+	switch x := n.plan.whole.exclusion(why.Column); {
+	case x != nil:
+		return fmt.Sprintf("%s have places for %.0f of %.0f pods that can't share a node, by %s.", fewer, why.Available, why.Needed, x.why)
 	case why.Column >= 0 && why.Reason == gang.InfeasibleAggregate:
 		return fmt.Sprintf("%s have %s of %s, and the queue requests %s of them.", fewer,
 			r.m.Format(why.Column, why.Available), r.m.Name(why.Column), r.m.Format(why.Column, why.Needed))

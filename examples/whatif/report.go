@@ -86,7 +86,7 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 	for _, kind := range sortedKeys(r.notRead) {
 		rows = append(rows, []string{"not read", fmt.Sprint(r.notRead[kind]), kind})
 	}
-	for _, hint := range r.hints() {
+	for _, hint := range slices.Concat(r.hints(), r.lacking()) {
 		rows = append(rows, []string{"hint", "1", hint})
 	}
 	for _, problem := range r.problems {
@@ -102,8 +102,12 @@ func (r *report) input(scores string, opts *options, add []addition) [][]string 
 }
 
 // notLookedAt is what decides nothing here.
-const notLookedAt = "Not looked at: preferences, pod affinity and spreading, ports, volumes, images,\n" +
-	"preemption, some resource claims."
+func (c *cluster) notLookedAt() string {
+	if c.like {
+		return "Not looked at: volumes, preemption, some resource claims."
+	}
+	return "Not looked at: preferences, images (-like default does), volumes, preemption, some resource claims."
+}
 
 // keeps returns which constraint keeps how many pods from which nodes.
 func (r *report) keeps() (rows [][]string) {
@@ -156,7 +160,7 @@ func (r *report) head(input, keeps, constraints [][]string) {
 		r.printf("\n")
 		r.table(slices.Concat([][]string{keepsHead}, keeps))
 	}
-	r.printf("\n%s", notLookedAt)
+	r.printf("\n%s", r.notLookedAt())
 	if len(constraints) == 0 {
 		r.printf(" No pod to place has such a constraint.\n")
 		return
@@ -414,7 +418,11 @@ type shortage struct {
 
 // shortage returns what is missing.
 func (r *report) shortage(tie vector.Tie, line *progress.Line) (*shortage, error) {
-	s := &shortage{demand: r.demandOf(r.outcome)}
+	d, err := r.demandOf(r.outcome)
+	if err != nil {
+		return nil, err
+	}
+	s := &shortage{demand: d}
 	if len(s.pods) == 0 {
 		return s, nil
 	}
@@ -426,14 +434,14 @@ func (r *report) shortage(tie vector.Tie, line *progress.Line) (*shortage, error
 		}
 		s.needs = append(s.needs, n)
 	}
-	var err error
 	if s.mix, err = s.demand.mix(); err != nil {
 		return s, err
 	}
 	for i, n := range s.needs { // the scores may pack better
-		if cost := float64(float64(n.packed()) * n.shape.cost); len(n.pods) == len(s.pods) && cost < s.mix.Cost {
-			s.mix.Cost, s.mix.Counts = cost, make([]int, len(r.shapes))
-			s.mix.Counts[i] = n.packed()
+		packed, found := n.packed()
+		if cost := float64(float64(packed) * n.shape.cost); found && len(n.pods) == len(s.pods) && cost < s.mix.Cost {
+			s.mix.Cost, s.mix.Counts, s.mix.found = cost, make([]int, len(r.shapes)), true
+			s.mix.Counts[i] = packed
 		}
 	}
 	return s, nil
@@ -445,7 +453,10 @@ func (d *shortage) rows(r *report) (rows [][]string) {
 		cells := []string{n.shape.name, fmt.Sprintf("%g", n.shape.cost), fmt.Sprint(len(n.pods))}
 		packed, proved, scheduled := "-", "-", "-"
 		if len(n.pods) > 0 {
-			packed, proved = fmt.Sprint(n.packed()), fmt.Sprint(n.proved())
+			proved = fmt.Sprint(n.proved())
+		}
+		if count, found := n.packed(); found && len(n.pods) > 0 {
+			packed = fmt.Sprint(count)
 		}
 		if n.scheduled > 0 {
 			scheduled = fmt.Sprint(n.scheduled)
@@ -464,6 +475,13 @@ func (d *shortage) answer() string {
 			parts = append(parts, fmt.Sprintf("%s of shape %s", count(n, "new node"), d.shapes[i].name))
 		}
 	}
+	if !d.mix.found {
+		return fmt.Sprintf("No mix was found that takes %s, with what other pods keep them from. No mix costs less than %s.",
+			count(len(d.pods), "pod"), price(d.mix.AtLeast))
+	}
+	if len(parts) == 0 {
+		parts = []string{"no new node"}
+	}
 	return fmt.Sprintf("%s can be packed on what is free and %s. Cost %s, and no mix costs less than %s.",
 		count(len(d.pods), "pod"), strings.Join(parts, " + "), price(d.mix.Cost), price(d.mix.AtLeast))
 }
@@ -474,7 +492,8 @@ var missingHead = []string{"SHAPE", "COST", "PODS", "PACKED", "AT LEAST", "SCHED
 // aboutMissing says what they mean.
 const aboutMissing = "COST: of a new node, 1 without -cost.\n" +
 	"PODS: how many of them fit on a new node of this shape.\n" +
-	"PACKED: this many new nodes, and what is free, hold these pods, when they are packed for that.\n" +
+	"PACKED: this many new nodes, and what is free, hold these pods, when they are packed for that;\n" +
+	"- : none was found that other pods let them go to.\n" +
 	"AT LEAST: fewer new nodes can't hold them and all that are placed above, even if each\n" +
 	"of the queue went to another node, old or new.\n" +
 	"SCHEDULED: this many are needed when pods are placed by the scores above;\n" +
@@ -500,7 +519,7 @@ func (r *report) missing(d *shortage) {
 
 // some reports whether any pod fits nowhere.
 func (d *shortage) some() bool {
-	return len(d.pods)+len(d.attached)+len(d.never)+len(d.waiting) > 0
+	return len(d.pods)+len(d.attached)+len(d.never)+len(d.refused)+len(d.waiting) > 0
 }
 
 // hopeless says which pods no new node helps.
@@ -511,6 +530,7 @@ func (r *report) hopeless(d *shortage, most int) (lines []string) {
 	}{
 		{"that stay with a node by its name, which no new one has", d.attached},
 		{"that fit on no new node of any shape", d.never},
+		{"that spread constraints, affinity or ports keep from a new node of each shape for each of them", d.refused},
 		{"of gangs that lack pods, or have one that fits on no new node", d.waiting},
 	} {
 		if len(group.pods) > 0 {

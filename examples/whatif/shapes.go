@@ -23,6 +23,7 @@ type shape struct {
 
 	allocatable vector.ResourceVector // what a new one has
 	daemons     *vector.PodAmounts    // what runs on every new one
+	agents      []*corev1.Pod         // a pod of each DaemonSet of which one does
 	cost        float64
 }
 
@@ -33,17 +34,33 @@ func (s *shape) room() vector.ResourceVector {
 	return room
 }
 
+// agentsOn returns the pods of DaemonSets on a new node.
+func (s *shape) agentsOn(name string) (pods []*corev1.Pod) {
+	for _, agent := range s.agents {
+		pod := *agent
+		pod.Name += " on " + name
+		pods = append(pods, &pod)
+	}
+	return pods
+}
+
 // findShapes returns the shapes of nodes in the order in which they appear. Nodes
 // are of one shape when they have the same instance type, or none, the same amounts, the
 // same devices and taints, and the same values of the labels that pods of the queue select
-// by. Nodes of one type may differ in cpu, memory and ephemeral storage, of
+// by, or that make the domains in which pods are spread and kept together or apart. Nodes of one type may differ in cpu, memory and ephemeral storage, of
 // which the kubelet and the hardware keep a little more here or there; a new one
 // has the least of each. It runs as much as the node whose DaemonSet and static
 // pods request most, resource by resource.
 func (c *cluster) findShapes() error {
 	var labels []string
+	if c.like {
+		labels = append(labels, corev1.LabelTopologyZone) // of default constraints
+	}
 	for _, p := range c.queue {
-		labels = append(labels, placement.Keys(p.Pod)...)
+		labels = append(append(labels, placement.Keys(p.Pod)...), topologyKeys(p.Pod, c.like)...)
+	}
+	for _, p := range c.running {
+		labels = append(labels, topologyKeys(p.Pod, c.like)...)
 	}
 	slices.Sort(labels)
 	labels = slices.Compact(labels)
@@ -115,6 +132,7 @@ func nameTwins(shapes []shape) {
 func (c *cluster) addDaemons() error {
 	type daemon struct{ node, owner string }
 	most := make(map[daemon]*vector.PodAmounts)
+	known := make(map[daemon]bool) // here node is a shape's
 	for _, p := range slices.Concat(c.running, c.queue) {
 		owner, ok := daemonOf(p)
 		node := cmp.Or(p.Spec.NodeName, placement.NameOf(p.Pod))
@@ -132,6 +150,11 @@ func (c *cluster) addDaemons() error {
 		}
 		of.Requested.SetMax(r.Requested)
 		of.Scored.SetMax(r.Scored)
+		s := &c.shapes[c.shapeOf[node]]
+		if key := (daemon{s.name, owner}); !known[key] {
+			known[key] = true
+			s.agents = append(s.agents, p.named())
+		}
 	}
 	sums := make(map[string]*vector.PodAmounts) // by node
 	for d, r := range most {                    // whole numbers: the order makes no difference

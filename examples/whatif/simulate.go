@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/vector"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // An addition is a number of new nodes of a shape.
@@ -41,16 +43,9 @@ const mostAtOnce = 4096
 // A pod that fits nowhere is passed over; nothing is evicted for it. A gang is placed when
 // its first pod's turn comes, as many as it needs or nothing.
 func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
-	o := &outcome{more: add, rows: make([]int, len(c.requests)),
-		partial: make(map[*gangOfPods]int), allowed: make(map[*verdict]*mayGo)}
-	var err error
-	if o.final, o.added, err = c.with(add); err != nil {
+	o, err := c.join(c.state, nil, add)
+	if err != nil {
 		return nil, err
-	}
-	for _, v := range c.verdicts {
-		if o.allowed[v] == nil {
-			o.allowed[v] = o.extend(v, c)
-		}
 	}
 	start := time.Now()
 	at := func(pod int) {
@@ -86,13 +81,15 @@ func (c *cluster) simulate(add []addition, tie vector.Tie) (*outcome, error) {
 
 // place places pods that fit somewhere, one after the other, and returns how many.
 func (c *cluster) place(o *outcome, pods []int, tie vector.Tie) (placed int) {
+	var objects []*corev1.Pod
 	var requests []vector.PodAmounts
 	var among []*vector.Mask
 	for _, i := range pods {
+		objects = append(objects, c.objects[i])
 		requests = append(requests, *c.requests[i])
 		among = append(among, o.allowed[c.verdicts[i]].rows)
 	}
-	for k, row := range o.final.Place(nil, requests, among, tie) {
+	for k, row := range o.final.Place(nil, objects, requests, among, tie) {
 		o.rows[pods[k]] = int(row)
 		if row >= 0 {
 			placed++
@@ -110,7 +107,7 @@ func (c *cluster) placeAll(o *outcome, g *gangOfPods, tie vector.Tie) error {
 	o.partial[g] = found
 	for _, i := range g.pods {
 		if row := o.rows[i]; row >= 0 {
-			if err := o.final.Forget(row, c.requests[i]); err != nil {
+			if err := o.final.Forget(row, c.objects[i], c.requests[i]); err != nil {
 				return fmt.Errorf("%s: %w", c.queue[i].from, err)
 			}
 		}
@@ -151,39 +148,59 @@ func (o *outcome) extend(v *verdict, c *cluster) *mayGo {
 func (c *cluster) explain(o *outcome, pod int) string {
 	v, g := o.allowed[c.verdicts[pod]], c.gangOf[pod]
 	if found, broken := o.partial[g]; !broken || found == 0 && len(g.pods) == 1 {
-		return o.final.Explain(c.requests[pod], v.rows, v.reasons)
+		return o.final.Explain(c.objects[pod], c.requests[pod], v.rows, v.reasons)
 	}
 	text := fmt.Sprintf("%d of the %d pods of gang %s have room at once, and it takes %s", o.partial[g], len(g.pods), g.name, g.takes())
 	if o.fitsNow(c, pod) {
 		return text + "."
 	}
-	return text + "; " + o.final.Explain(c.requests[pod], v.rows, v.reasons)
+	return text + "; " + o.final.Explain(c.objects[pod], c.requests[pod], v.rows, v.reasons)
 }
 
 // fitsNow reports whether a pod that was left out fits on a node by itself.
 func (o *outcome) fitsNow(c *cluster, pod int) bool {
-	return o.final.FitsAny(c.requests[pod], o.allowed[c.verdicts[pod]].rows)
+	return o.final.FitsAny(c.objects[pod], c.requests[pod], o.allowed[c.verdicts[pod]].rows)
 }
 
-// with returns the cluster with new nodes, on which their daemons run, before the queue is
-// placed, and the shape of each new node. No object has the name of one.
-func (c *cluster) with(add []addition) (state *placement.State, added []*shape, err error) {
-	state = c.state.Clone()
+// join returns an outcome in which no pod of the queue is placed yet: on a state, which has new
+// nodes of some shapes already, with some more. Their daemons run on them. No object has the name of
+// a new node.
+func (c *cluster) join(state *placement.State, there []*shape, add []addition) (*outcome, error) {
+	o := &outcome{final: state.Clone(), more: add, added: slices.Clone(there), rows: make([]int, len(c.requests)),
+		partial: make(map[*gangOfPods]int), allowed: make(map[*verdict]*mayGo)}
+	for i := range o.rows {
+		o.rows[i] = -1
+	}
 	next := make(map[*shape]int)
+	for _, s := range there {
+		next[s]++
+	}
+	first := o.final.Len()
 	for _, a := range add {
 		for range a.count {
 			next[a.shape]++
 			name := fmt.Sprintf("%s +%d", a.shape.name, next[a.shape])
-			if err := state.AddAmounts(name, a.shape.allocatable); err != nil {
-				return nil, nil, err
+			if err := o.final.AddAmounts(name, a.shape.allocatable); err != nil {
+				return nil, err
 			}
-			if err := state.Bind(a.shape.daemons, name); err != nil {
-				return nil, nil, err
+			if err := o.final.Bind(a.shape.daemons, name); err != nil {
+				return nil, err
 			}
-			added = append(added, a.shape)
+			o.added = append(o.added, a.shape)
 		}
 	}
-	return state, added, nil
+	for row := first; row < o.final.Len(); row++ {
+		s, name := o.added[row-len(c.hosts)], o.final.Name(row)
+		if err := o.final.SetObjects(row, s.host.Object(name), s.agentsOn(name)); err != nil {
+			return nil, err
+		}
+	}
+	for _, v := range c.verdicts {
+		if o.allowed[v] == nil {
+			o.allowed[v] = o.extend(v, c)
+		}
+	}
+	return o, nil
 }
 
 // unplaced returns the pods of the queue that fit nowhere.

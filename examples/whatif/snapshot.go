@@ -11,6 +11,7 @@ import (
 	"github.com/resvec/resvec/examples/internal/progress"
 	"github.com/resvec/resvec/examples/whatif/placement"
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/profile"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,9 @@ type snapshot struct {
 	orphans  []pod // on nodes that are not in the snapshot
 	vast     []pod // that request more than can be computed with, so more than any node has
 	parts    []pod // that ask KAI-Scheduler for parts of GPUs
+
+	owners []any // namespaces, services and owners of pods
+	like   bool  // scores are those of kube-scheduler's default profile
 
 	startup []string        // keys of taints that a new node loses
 	sliced  map[string]bool // nodes of which ResourceSlices say the devices
@@ -83,6 +87,7 @@ func newSnapshot(cluster, pending *objects, keepOrder bool) (*snapshot, error) {
 		maps.Copy(s.least, o.least)
 	}
 	s.problems = slices.Concat(cluster.problems, pending.problems)
+	s.owners = slices.Concat(cluster.owners, pending.owners)
 	if err := s.countClaims(cluster.dra.with(&pending.dra)); err != nil {
 		return nil, err
 	}
@@ -247,14 +252,17 @@ func priority(p pod) int32 {
 type cluster struct {
 	*snapshot
 	m        *vectormap.ResourceVectorMap
-	state    *placement.State     // before any pod of the queue is placed
-	requests []*vector.PodAmounts // of the queue
-	kinds    int                  // how many of them are different
-	verdicts []*verdict           // of the queue: which nodes each may go to
-	hosts    []placement.Host     // of the nodes
-	gangs    []*gangOfPods        // of the queue
-	gangOf   []*gangOfPods        // of each pod of the queue, nil for none
-	inBytes  map[string]bool      // extended resources of which nodes have Ki, Mi, Gi
+	state    *placement.State             // before any pod of the queue is placed
+	requests []*vector.PodAmounts         // of the queue
+	objects  []*corev1.Pod                // of the queue; where the state observes objects, each has its name
+	alike    []int                        // of the queue: a number for what other pods mean to it
+	excludes map[int]map[string]exclusion // by this number, see exclusionsOf
+	kinds    int                          // how many of them are different
+	verdicts []*verdict                   // of the queue: which nodes each may go to
+	hosts    []placement.Host             // of the nodes
+	gangs    []*gangOfPods                // of the queue
+	gangOf   []*gangOfPods                // of each pod of the queue, nil for none
+	inBytes  map[string]bool              // extended resources of which nodes have Ki, Mi, Gi
 	shapes   []shape
 	shapeOf  map[string]int // by node
 }
@@ -328,7 +336,40 @@ func newCluster(s *snapshot, terms func(*vectormap.ResourceVectorMap) ([]scoring
 		return nil, err
 	}
 	c.findVerdicts()
-	return c, nil
+	return c, c.observe()
+}
+
+// observe makes the state look at objects where a constraint asks for it, or the scores do.
+func (c *cluster) observe() error {
+	c.objects, c.alike = barePods(c.queue), make([]int, len(c.queue))
+	if !c.like && !slices.ContainsFunc(c.queue, func(p pod) bool { return isConstrained(p.Pod) }) &&
+		!slices.ContainsFunc(c.running, func(p pod) bool { return len(termsOf(p.Pod).excludes) > 0 }) {
+		return nil
+	}
+	number := make(map[string]int)
+	for i, p := range c.queue {
+		c.objects[i] = p.named()
+		key := constraintKey(p.Pod)
+		if _, known := number[key]; !known {
+			number[key] = len(number)
+		}
+		c.alike[i] = number[key]
+	}
+	if err := c.state.Observe(profile.Config{}, c.like, c.owners...); err != nil {
+		return err
+	}
+	on := make([][]*corev1.Pod, len(c.nodes))
+	for _, p := range c.running {
+		row, _ := c.state.Row(p.Spec.NodeName)
+		on[row] = append(on[row], p.named())
+	}
+	for row, n := range c.nodes {
+		c.step("what is on nodes", row, len(c.nodes))
+		if err := c.state.SetObjects(row, c.hosts[row].Object(n.Name), on[row]); err != nil {
+			return fmt.Errorf("%s: %w", n.from, err)
+		}
+	}
+	return nil
 }
 
 // requests are the requests of pods, by object and by amounts.

@@ -110,14 +110,15 @@ func TestConstraints(t *testing.T) {
 		{"nodeSelector: {a: b}", ""},
 		{"affinity: {nodeAffinity: {}}", ""},
 		{"affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {}}]}}", "preferred node affinity"},
-		{"affinity: {podAffinity: {}}", "podAffinity"},
-		{"affinity: {podAntiAffinity: {}}", "podAntiAffinity"},
+		{"affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone}}]}}", "preferred podAffinity"},
+		{"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone}}]}}", "preferred podAntiAffinity"},
+		{"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}", ""},
+		{"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}", ""},
 		{"affinity: {}", ""},
-		{"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]", "topologySpreadConstraints"},
+		{"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]", ""},
+		{"topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]", "topologySpreadConstraints of ScheduleAnyway"},
 		{"hostNetwork: true", ""},
-		{"hostNetwork: true, initContainers: [{name: i, ports: [{containerPort: 80}]}]", "host ports"},
-		{"initContainers: [{name: i, ports: [{containerPort: 80, hostPort: 80}]}]", "host ports"},
-		{"initContainers: [{name: i, ports: [{containerPort: 80}]}]", ""},
+		{"initContainers: [{name: i, ports: [{containerPort: 80, hostPort: 80}]}]", ""},
 		{"volumes: [{name: v, emptyDir: {}}, {name: w, configMap: {name: x}}, {name: s, secret: {secretName: x}}, {name: p, projected: {}}]", ""},
 		{"volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]", "volumes that bind to nodes"},
 		{"volumes: [{name: v, ephemeral: {}}]", "volumes that bind to nodes"},
@@ -133,8 +134,8 @@ func TestConstraints(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", c.spec, got, c.want)
 		}
 	}
-	running := mustAsk(both + nodeYAML("a", "", "cpu: 4", "") + podYAML("p", "cpu: 1", "nodeName: a, affinity: {podAntiAffinity: {}}")).remarks()
-	if len(running) != 1 || running[0].constraint != "podAntiAffinity of pods that run" {
+	running := mustAsk(both + nodeYAML("a", "", "cpu: 4", "") + podYAML("p", "cpu: 1", "nodeName: a, resourceClaims: [{name: x}]")).remarks()
+	if len(running) != 1 || running[0].constraint != "resourceClaims of pods that run, in no status" {
 		t.Errorf("a running pod: got %v", running)
 	}
 }
@@ -219,7 +220,7 @@ func TestPassingTaints(t *testing.T) {
 		s := testkit.Must(newSnapshot(o, new(objects), false))
 		testkit.Check(s.loseTaints([]string{"example.com/warming"}))
 		c := testkit.Must(newCluster(s, kubeTerms))
-		d := c.demandOf(testkit.Must(c.simulate(nil, vector.TieLowest())))
+		d := testkit.Must(c.demandOf(testkit.Must(c.simulate(nil, vector.TieLowest()))))
 		if len(d.pods) == 1 == stays || len(d.never) == 1 != stays {
 			t.Errorf("%s: %d pods need a new node, %d fit on none", taint, len(d.pods), len(d.never))
 		}

@@ -83,7 +83,7 @@ func (c *cluster) judge(f *placement.Filter, daemon bool) *verdict {
 
 // fits reports whether a pod of the queue fits on a new node of a shape.
 func (c *cluster) fits(pod, shape int) bool {
-	return c.verdicts[pod].shapes[shape].Reason == "" && c.requests[pod].Requested.FitsIn(c.shapes[shape].room())
+	return c.verdicts[pod].shapes[shape].Reason == "" && c.requests[pod].Requested.FitsIn(c.shapes[shape].room()) && c.mayJoin(pod, shape)
 }
 
 // indexOf returns the index of a shape.

@@ -23,13 +23,13 @@ func BenchmarkPlace(b *testing.B) {
 				placed = 0
 				for i := range pods {
 					r := w.requests[i%len(w.requests)]
-					d := testkit.Must(state.Decide(r, nil))
+					d := testkit.Must(state.Decide(nil, r, nil))
 					row := d.Choose(vector.TieSeeded(42))
 					if row < 0 {
 						continue
 					}
 					placed++
-					testkit.Check(state.Assume(row, r))
+					testkit.Check(state.Assume(row, nil, r))
 				}
 			}
 			b.ReportMetric(float64(pods)*float64(b.N)/b.Elapsed().Seconds(), "pods/s")

@@ -78,6 +78,18 @@ func (h *Host) New(startup ...string) Host {
 	return h2
 }
 
+// Object returns the host as the object of a node that is called name, for [State.SetObjects]: with
+// its taints. A new one gets a hostname of its own, and the images of none.
+func (h *Host) Object(name string) *corev1.Node {
+	object := *h.Node
+	object.Name, object.Spec.Taints = name, h.Taints
+	if h.selected != nil {
+		object.Labels = maps.Clone(h.selected.Labels)
+		object.Labels[corev1.LabelHostname] = name
+	}
+	return &object
+}
+
 // passing are the taints that a node has while it starts, is ill or goes, by key or, with a
 // slash at the end, the beginning of it. README.md has the sources.
 var passing = []string{

@@ -10,17 +10,19 @@
 //	err = state.AddNode(node)                  // each node
 //	err = state.Bind(request, node.Name)       // each pod that runs
 //	request, err := placement.RequestOf(m, pod)
-//	decision, err := state.Decide(request, nil) // each pod to be placed
+//	decision, err := state.Decide(pod, request, nil) // each pod to be placed
 //	row := decision.Choose(vector.TieSeeded(42))
-//	err = state.Assume(row, request)
+//	err = state.Assume(row, pod, request)
 package placement
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/resvec/resvec/scoring"
+	"github.com/resvec/resvec/scoring/profile"
 	"github.com/resvec/resvec/vector"
 	"github.com/resvec/resvec/vectormap"
 	corev1 "k8s.io/api/core/v1"
@@ -102,11 +104,15 @@ func KubeTerms(m *vectormap.ResourceVectorMap, strategy scoring.KubeConfig, weig
 // A State is a set of nodes and what is in use on each of them. It is made by
 // [NewState] and is for one goroutine. A row is a node, in the order in which
 // they were added.
+//
+// Methods that take a pod and its request look at the pod only where the state observes
+// objects; otherwise it may be nil.
 type State struct {
-	m      *vectormap.ResourceVectorMap
-	nodes  *vector.Nodes
-	sum    scoring.Scorer // nil: without terms
-	scores *scoring.Bound // of sum; nil without
+	m       *vectormap.ResourceVectorMap
+	nodes   *vector.Nodes
+	sum     scoring.Scorer // nil: without terms
+	scores  *scoring.Bound // of sum; nil without
+	objects *objects       // nil: amounts alone decide
 
 	fits   vector.Mask
 	points []float64
@@ -135,7 +141,7 @@ func newState(m *vectormap.ResourceVectorMap, sum scoring.Scorer) *State {
 	return s
 }
 
-// Clone returns a state with the same nodes and amounts, which can be changed
+// Clone returns a state with the same nodes, amounts and objects, which can be changed
 // without changing s.
 func (s *State) Clone() *State {
 	c := newState(s.m, s.sum)
@@ -147,6 +153,9 @@ func (s *State) Clone() *State {
 		if _, _, err := c.nodes.Set(name, 0, a); err != nil {
 			panic(err) // s has them
 		}
+	}
+	if err := s.copyObjects(c); err != nil {
+		panic(err) // s has them
 	}
 	return c
 }
@@ -190,28 +199,38 @@ type Decision struct {
 }
 
 // Decide says which nodes can hold a pod, and how good each of these is. rows are those
-// that it may go to; nil is all of them.
-// It allocates nothing, but after nodes were added. Who wants nothing but a node asks
-// [scoring.Bound.Best].
-func (s *State) Decide(r *vector.PodAmounts, rows *vector.Mask) (Decision, error) {
+// that it may go to; nil is all of them. Without objects it allocates nothing, but after nodes
+// were added; who wants nothing but a node asks [scoring.Bound.Best]. A pod whose terms can't be
+// parsed is an error.
+func (s *State) Decide(pod *corev1.Pod, r *vector.PodAmounts, rows *vector.Mask) (Decision, error) {
 	if n := s.Len(); len(s.points) < n {
 		s.points = make([]float64, n)
 	}
-	vector.Fit(&s.fits, s.nodes.Free(), r.Requested)
-	if rows != nil {
-		s.fits.And(&s.fits, rows)
-	}
 	decision := Decision{Fits: &s.fits, Scores: s.points}
+	if s.objects != nil {
+		q := profile.Question{Pod: pod, Amounts: *r, Rows: rows}
+		if err := s.objects.decide(&s.fits, s.points, q); err != nil || s.objects.like {
+			return decision, err
+		}
+	} else {
+		vector.Fit(&s.fits, s.nodes.Free(), r.Requested)
+		if rows != nil {
+			s.fits.And(&s.fits, rows)
+		}
+	}
 	if s.scores == nil {
 		return decision, nil
 	}
 	return decision, s.scores.Score(s.points, *r, &s.fits)
 }
 
-// FitsAny reports whether one of some nodes has room for a pod.
-func (s *State) FitsAny(r *vector.PodAmounts, rows *vector.Mask) bool {
-	vector.Fit(&s.fits, s.nodes.Free(), r.Requested)
-	s.fits.And(&s.fits, rows)
+// FitsAny reports whether one of some nodes can hold a pod.
+func (s *State) FitsAny(pod *corev1.Pod, r *vector.PodAmounts, rows *vector.Mask) bool {
+	if s.objects != nil {
+		d, err := s.Decide(pod, r, rows)
+		return err == nil && d.Fits.Any()
+	}
+	vector.FitAmong(&s.fits, s.nodes.Free(), r.Requested, rows)
 	return s.fits.Any()
 }
 
@@ -219,22 +238,25 @@ func (s *State) FitsAny(r *vector.PodAmounts, rows *vector.Mask) bool {
 // hold the pod.
 func (d Decision) Choose(tie vector.Tie) int { return vector.ArgMax(d.Scores, d.Fits, tie) }
 
-// Place places pods one after the other, as a loop of Decide, Choose and Assume does, and faster:
-// what is alike is looked at once. It sets dst[i] to the row of pods[i], -1 for none, and
-// returns dst. among[i] are the rows that pods[i] may go to; pods that may go to the same rows
-// should have the same mask.
-func (s *State) Place(dst []int32, pods []vector.PodAmounts, among []*vector.Mask, tie vector.Tie) []int32 {
-	if s.scores != nil {
-		return s.scores.Place(dst, pods, among, tie)
+// Place places pods one after the other, as a loop of Decide, Choose and Assume does, and faster
+// without objects: what is alike is looked at once. It sets dst[i] to the row of the pod that
+// requests[i], -1 for none, and returns dst. among[i] are the rows that it may go to; pods that
+// may go to the same rows should have the same mask.
+func (s *State) Place(dst []int32, pods []*corev1.Pod, requests []vector.PodAmounts, among []*vector.Mask, tie vector.Tie) []int32 {
+	if s.scores != nil && s.objects == nil {
+		return s.scores.Place(dst, requests, among, tie)
 	}
 	dst = dst[:0]
-	for i := range pods {
-		d, err := s.Decide(&pods[i], among[i])
-		row := d.Choose(tie)
-		if err == nil && row >= 0 {
-			err = s.Assume(row, &pods[i])
+	for i := range requests {
+		var pod *corev1.Pod
+		if s.objects != nil {
+			pod = pods[i]
 		}
-		if err != nil {
+		row := -1
+		if d, err := s.Decide(pod, &requests[i], among[i]); err == nil {
+			row = d.Choose(tie)
+		}
+		if row >= 0 && s.Assume(row, pod, &requests[i]) != nil {
 			row = -1 // amounts that no node can have
 		}
 		dst = append(dst, int32(row))
@@ -258,18 +280,28 @@ func (d Decision) Best(dst *vector.Mask) {
 }
 
 // Assume puts a pod on the node in a row, whether it fits there or not.
-func (s *State) Assume(row int, r *vector.PodAmounts) error { return s.nodes.Assume(row, *r) }
+func (s *State) Assume(row int, pod *corev1.Pod, r *vector.PodAmounts) error {
+	if s.objects != nil {
+		return s.objects.add(row, pod, r)
+	}
+	return s.nodes.Assume(row, *r)
+}
 
 // Forget takes a pod away that was assumed.
-func (s *State) Forget(row int, r *vector.PodAmounts) error { return s.nodes.Forget(row, *r) }
+func (s *State) Forget(row int, pod *corev1.Pod, r *vector.PodAmounts) error {
+	if s.objects != nil {
+		return s.objects.remove(row, pod, r)
+	}
+	return s.nodes.Forget(row, *r)
+}
 
-// Bind is Assume on a node by name.
+// Bind adds amounts to a node, by its name. Objects are those of [State.SetObjects].
 func (s *State) Bind(r *vector.PodAmounts, node string) error {
 	row, ok := s.nodes.Row(node)
 	if !ok {
 		return fmt.Errorf("no node %q", node)
 	}
-	return s.Assume(row, r)
+	return s.nodes.Assume(row, *r)
 }
 
 // Explain says why a pod fits on none of the nodes, in the words of
@@ -277,12 +309,27 @@ func (s *State) Bind(r *vector.PodAmounts, node string) error {
 //
 //	0/6 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu, 4 Too many pods.
 //
-// A node that lacks two resources counts for both. rows are those that the pod may go to;
-// nil is all of them. others are reasons why it may not go to the others, with numbers of
-// nodes.
-func (s *State) Explain(r *vector.PodAmounts, rows *vector.Mask, others map[string]int) string {
+// A node that lacks two resources counts for both; one that lacks a resource doesn't count for
+// other pods on it, nor one whose ports are taken for what it lacks. rows are those that the pod
+// may go to; nil is all of them. others are reasons why it may not go to the others, with numbers
+// of nodes.
+func (s *State) Explain(pod *corev1.Pod, r *vector.PodAmounts, rows *vector.Mask, others map[string]int) string {
 	if s.Len() == 0 {
 		return "no nodes available to schedule pods"
+	}
+	if s.objects != nil {
+		if rows == nil {
+			rows = vector.NewMask(s.Len())
+			rows.SetAll()
+		}
+		known := others
+		others = make(map[string]int)
+		maps.Copy(others, known)
+		free, err := s.objects.explain(others, profile.Question{Pod: pod, Amounts: *r, Rows: rows})
+		if err != nil {
+			return fmt.Sprintf("0/%d nodes are available: %v.", s.Len(), err)
+		}
+		rows = free
 	}
 	s.counts = vector.Rejections(s.counts, s.nodes.Free(), r.Requested, rows)
 	var reasons []string

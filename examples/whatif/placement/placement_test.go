@@ -45,7 +45,7 @@ func compare(t *testing.T, w *world, seed uint64) {
 	refused := 0
 	for i, request := range w.requests {
 		pod := w.pods[i]
-		d := testkit.Must(state.Decide(request, nil))
+		d := testkit.Must(state.Decide(nil, request, nil))
 		d.Best(&best)
 		scores := naive.scores(pod)
 		greatest := slices.Max(scores)
@@ -64,7 +64,7 @@ func compare(t *testing.T, w *world, seed uint64) {
 		row := d.Choose(vector.TieSeeded(seed))
 		if row < 0 {
 			refused++
-			if got, want := state.Explain(request, nil, nil), naive.explain(pod); got != want {
+			if got, want := state.Explain(nil, request, nil, nil), naive.explain(pod); got != want {
 				t.Fatalf("seed %d, %s: got %q, want %q", seed, pod.Name, got, want)
 			}
 			continue
@@ -72,7 +72,7 @@ func compare(t *testing.T, w *world, seed uint64) {
 		if !best.Test(row) {
 			t.Fatalf("seed %d, %s: row %d is chosen and not among the best", seed, pod.Name, row)
 		}
-		testkit.Check(state.Assume(row, request))
+		testkit.Check(state.Assume(row, nil, request))
 		naive.assume(row, pod)
 	}
 	if refused == len(w.requests) {
@@ -242,13 +242,13 @@ func mustMap() *vectormap.ResourceVectorMap {
 func TestTiesAndForget(t *testing.T) {
 	state, request := two(t, true)
 	best := func(s *placement.State) (rows []int) {
-		d := testkit.Must(s.Decide(request, nil))
+		d := testkit.Must(s.Decide(nil, request, nil))
 		var mask vector.Mask
 		d.Best(&mask)
 		return slices.Collect(mask.All())
 	}
 	assume := func(s *placement.State, row int) {
-		testkit.Check(s.Assume(row, request))
+		testkit.Check(s.Assume(row, nil, request))
 	}
 	if got := best(state); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("two empty nodes: the best are %v", got)
@@ -262,13 +262,13 @@ func TestTiesAndForget(t *testing.T) {
 	if got := best(other); got != nil {
 		t.Errorf("both are full: the best are %v", got)
 	}
-	if got, want := other.Explain(request, nil, map[string]int{"node(s) were unschedulable": 1}), "0/2 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu."; got != want {
+	if got, want := other.Explain(nil, request, nil, map[string]int{"node(s) were unschedulable": 1}), "0/2 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := best(state); !slices.Equal(got, []int{1}) {
 		t.Errorf("a change of the clone shows: the best are %v", got)
 	}
-	testkit.Check(state.Forget(0, request))
+	testkit.Check(state.Forget(0, nil, request))
 	if got := best(state); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("forgotten: the best are %v", got)
 	}
@@ -276,7 +276,7 @@ func TestTiesAndForget(t *testing.T) {
 
 func TestNoTerms(t *testing.T) {
 	state, request := two(t, false)
-	d, err := state.Decide(request, nil)
+	d, err := state.Decide(nil, request, nil)
 	if err != nil || d.Scores[0] != 0 || d.Scores[1] != 0 || d.Fits.Count() != 2 {
 		t.Errorf("got %v of %v, error %v", d.Scores, d.Fits, err)
 	}
@@ -304,7 +304,7 @@ func TestBestEffortIsNotBalanced(t *testing.T) {
 		{corev1.ResourceList{"memory": resource.MustParse("8Gi")}, []float64{87, 50}},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: c.requests}}}}}
-		d, err := balanced.Decide(request(m, pod), nil)
+		d, err := balanced.Decide(nil, request(m, pod), nil)
 		if err != nil || !slices.Equal(d.Scores, c.want) {
 			t.Errorf("%v: scores %v, %v; want %v", c.requests, d.Scores, err, c.want)
 		}
@@ -319,7 +319,7 @@ func TestErrors(t *testing.T) {
 	if err := state.Bind(request, "c"); err == nil {
 		t.Error("a pod on a node that isn't there is no error")
 	}
-	if got, want := newState(mustMap(), nil).Explain(request, nil, nil), "no nodes available to schedule pods"; got != want {
+	if got, want := newState(mustMap(), nil).Explain(nil, request, nil, nil), "no nodes available to schedule pods"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if _, err := placement.NewState(mustMap(), []scoring.Term{{Weight: 1}}); err == nil {
@@ -338,11 +338,11 @@ func TestErrors(t *testing.T) {
 func TestDecideAllocatesNothing(t *testing.T) {
 	w := newWorld(rand.New(rand.NewPCG(3, 4)), 200, 5)
 	state := w.state(t)
-	testkit.Must(state.Decide(w.requests[0], nil))
+	testkit.Must(state.Decide(nil, w.requests[0], nil))
 	n := testing.AllocsPerRun(100, func() {
-		d := testkit.Must(state.Decide(w.requests[0], nil))
+		d := testkit.Must(state.Decide(nil, w.requests[0], nil))
 		if row := d.Choose(vector.TieLowest()); row >= 0 {
-			testkit.Check(state.Assume(row, w.requests[0]))
+			testkit.Check(state.Assume(row, nil, w.requests[0]))
 		}
 	})
 	if n > 0 {
