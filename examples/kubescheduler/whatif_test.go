@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
@@ -160,11 +159,7 @@ func newVillage(r *rand.Rand) *village {
 // library returns a state that observes the objects of a village.
 func (v *village) library(t *testing.T, like bool) *library {
 	l := newLibrary(t, &v.snapshot)
-	minor := 36
-	if _, known := utilfeature.DefaultMutableFeatureGate.GetAll()["InterPodAffinityHostnameFastPath"]; known {
-		minor = 37
-	}
-	testkit.Check(l.state.Observe(profile.Config{Minor: minor}, like, v.others...))
+	testkit.Check(l.state.Observe(profile.Config{Minor: minor()}, like, v.others...))
 	for row, node := range v.nodes {
 		var on []*corev1.Pod
 		for _, pod := range v.bound {
