@@ -71,7 +71,7 @@ func TestManifests(t *testing.T) {
 	account, deployment, data := only[*corev1.ServiceAccount](t, second), only[*appsv1.Deployment](t, second), only[*corev1.ConfigMap](t, second)
 	checkConfiguration(t, data.Data["scheduler.yaml"], name, name)
 	template := &deployment.Spec.Template
-	paths = checkPod(t, &template.Spec)
+	checkPod(t, &template.Spec)
 	if volume := template.Spec.Volumes[0].ConfigMap; volume == nil || volume.Name != data.Name || data.Namespace != namespace || deployment.Namespace != namespace {
 		t.Errorf("the Deployment does not mount the ConfigMap: %+v", volume)
 	}

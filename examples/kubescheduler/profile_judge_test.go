@@ -151,8 +151,6 @@ type trial struct {
 
 	nodes  []*corev1.Node
 	pods   []*corev1.Pod // on nodes
-	spaces []*corev1.Namespace
-	groups []any
 	shapes []*corev1.Pod // that come again
 }
 
