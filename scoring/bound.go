@@ -199,7 +199,7 @@ var errNoRange = errors.New("scoring: scores without bounds have no percentage: 
 // nor adding 0.5 is exact.
 func percentOf(x, span float64) int64 {
 	percent := float64(x*100) / span
-	if !(percent > 0) { // or NaN
+	if !(percent > 0) || span == 0 { // or NaN, or scores that can only be 0
 		return 0
 	}
 	below := math.Floor(min(percent, 100))
