@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"container/list"
 	"fmt"
 
 	"github.com/resvec/resvec/vector"
@@ -23,8 +24,7 @@ type Profile struct {
 
 	aspects map[string]aspect
 	shapes  map[string]*shape
-	newest  *shape
-	oldest  *shape
+	order   list.List // of shapes, the one used last in front
 	bytes   int64
 	limit   int64
 	epoch   uint64 // moves with each question

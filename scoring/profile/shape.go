@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"container/list"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,9 +17,9 @@ import (
 
 // shape is all that plugins look at of a pod, compiled. Pods that are alike share it.
 type shape struct {
-	key         string
-	newer, last *shape // neighbors in the order of use
-	uses        []aspect
+	key  string
+	used *list.Element // in the order of use
+	uses []aspect
 
 	// What it was compiled with, besides the pod.
 	space      *space
@@ -196,7 +197,7 @@ func (s *shape) bytes() int64 { return 2 * (smallBytes + int64(len(s.key))) }
 
 // drop forgets a shape.
 func (p *Profile) drop(s *shape) {
-	p.unlink(s)
+	p.order.Remove(s.used)
 	delete(p.shapes, s.key)
 	p.bytes -= s.bytes()
 	for _, a := range s.uses {
@@ -524,10 +525,10 @@ func (p *Profile) shapeOf(pod *corev1.Pod) (*shape, error) {
 		s = now
 		p.shapes[s.key] = s
 		p.bytes += s.bytes()
+		s.used = p.order.PushFront(s)
 	} else {
-		p.unlink(s)
+		p.order.MoveToFront(s.used)
 	}
-	p.link(s)
 	for _, a := range s.uses {
 		p.bring(a)
 	}
@@ -542,32 +543,7 @@ func (p *Profile) current(s *shape) bool {
 
 // evict forgets the shapes that were used least recently, while they take too much memory.
 func (p *Profile) evict() {
-	for p.bytes > p.limit && p.oldest != p.newest {
-		p.drop(p.oldest)
+	for p.bytes > p.limit && p.order.Len() > 1 {
+		p.drop(p.order.Back().Value.(*shape))
 	}
-}
-
-// link makes a shape the one used last.
-func (p *Profile) link(s *shape) {
-	s.last, s.newer = p.newest, nil
-	if p.newest != nil {
-		p.newest.newer = s
-	} else {
-		p.oldest = s
-	}
-	p.newest = s
-}
-
-func (p *Profile) unlink(s *shape) {
-	if s.newer != nil {
-		s.newer.last = s.last
-	} else {
-		p.newest = s.last
-	}
-	if s.last != nil {
-		s.last.newer = s.newer
-	} else {
-		p.oldest = s.newer
-	}
-	s.newer, s.last = nil, nil
 }
