@@ -99,7 +99,6 @@ type exact struct {
 	off      atomic.Bool      // until restart
 	stopped  bool             // nothing is kept for it
 	decider  *profile.Profile // nil: not started, or off
-	weights  exactWeights
 	balanced scorer
 	scores   [2]exactScores // of fit and of balanced allocation
 
@@ -227,7 +226,7 @@ func (p *Plugin) makeDecider(ctx context.Context) error {
 		return nil
 	}
 	weights, of, why := weightsOf(listsOf(p.handle))
-	if e.weights = of; why != "" { // mayNarrow has logged it
+	if why != "" { // mayNarrow has logged it
 		e.off.Store(true)
 		return nil
 	}
@@ -235,8 +234,15 @@ func (p *Plugin) makeDecider(ctx context.Context) error {
 		return err
 	}
 	var err error
-	e.decider, err = p.cluster.world.profile(e.args.config(weights))
-	return err
+	if e.decider, err = p.cluster.world.profile(e.args.config(weights)); err != nil {
+		return err
+	}
+	terms := []profile.Term{
+		{Plugin: profile.NodeResourcesFit, Weight: of.fit, Scores: &e.scores[0]},
+		{Plugin: profile.NodeResourcesBalancedAllocation, Weight: of.balanced, Scores: &e.scores[1]},
+	}
+	e.decider.Rebind(slices.DeleteFunc(terms, func(t profile.Term) bool { return t.Weight == 0 })...)
+	return nil
 }
 
 // stopExact has nothing kept any longer that exact alone needs, once it is off.
@@ -283,11 +289,6 @@ func (e *exact) question(p *Plugin, pod *corev1.Pod, s *state) (profile.Question
 	}
 	e.scores[0] = exactScores{cluster: c, scorer: &p.scorer, pod: pod}
 	e.scores[1] = exactScores{cluster: c, scorer: &e.balanced, pod: pod, idle: e.balanced.idle(pod)}
-	terms := []profile.Term{
-		{Plugin: profile.NodeResourcesFit, Weight: e.weights.fit, Scores: &e.scores[0]},
-		{Plugin: profile.NodeResourcesBalancedAllocation, Weight: e.weights.balanced, Scores: &e.scores[1]},
-	}
-	e.decider.Rebind(slices.DeleteFunc(terms, func(t profile.Term) bool { return t.Weight == 0 })...)
 	return profile.Question{Pod: pod, Amounts: vector.PodAmounts{Requested: s.amounts}, Rows: &s.fits}, nil
 }
 
