@@ -45,6 +45,12 @@ func acquire[T aspect](p *Profile, key string, create func() T) T {
 	return a
 }
 
+// share makes an aspect depend on one that is held already, which stays as long.
+func (s *sharedAspect) share(a aspect) {
+	a.shared().refs++
+	s.uses = append(s.uses, a)
+}
+
 // release is the reverse of acquire.
 func (p *Profile) release(a aspect) {
 	s := a.shared()

@@ -414,21 +414,19 @@ func (c *compiler) sum(count *countAspect, key string, o sumOptions) *sumAspect 
 	}
 	return use(c, name, func() *sumAspect {
 		made := &sumAspect{count: count, key: c.p.column(key), lacking: o.lacking}
-		count.refs++
-		made.uses = append(made.uses, count, made.key)
+		made.uses = append(made.uses, made.key)
+		made.share(count)
 		for _, k := range o.keys {
 			column := c.p.column(k)
 			made.keys, made.uses = append(made.keys, column), append(made.uses, column)
 		}
 		if affinity {
 			made.affinity = c.s.affinity
-			made.affinity.refs++
-			made.uses = append(made.uses, made.affinity)
+			made.share(made.affinity)
 		}
 		if taints {
 			made.taints = c.s.taints
-			made.taints.refs++
-			made.uses = append(made.uses, made.taints)
+			made.share(made.taints)
 		}
 		return made
 	})
