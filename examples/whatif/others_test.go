@@ -128,7 +128,6 @@ func TestDemandWithOthers(t *testing.T) {
 		}
 		return text
 	}
-	type answer struct{ pods, packed, proved, scheduled int }
 	for _, c := range []struct {
 		name, text string
 		alone      []answer // by shape
@@ -153,22 +152,7 @@ func TestDemandWithOthers(t *testing.T) {
 		if len(d.refused) != c.refused {
 			t.Errorf("%s: %d pods are refused, want %d", c.name, len(d.refused), c.refused)
 		}
-		for i, want := range c.alone {
-			n := testkit.Must(d.alone(&d.shapes[i], vector.TieLowest()))
-			if got := (answer{len(n.pods), packed(&n), n.proved(), n.scheduled}); got != want {
-				t.Errorf("%s: %s: got %+v, want %+v", c.name, n.shape.name, got, want)
-			}
-		}
-		if c.mix == "" {
-			if len(d.pods) > 0 {
-				t.Errorf("%s: %d pods need nodes", c.name, len(d.pods))
-			}
-			continue
-		}
-		x := testkit.Must(d.mix())
-		if got := fmt.Sprint(x.Counts, x.Cost, x.AtLeast); got != c.mix || !x.found {
-			t.Errorf("%s: mix %s %v, want %s", c.name, got, x.found, c.mix)
-		}
+		checkDemand(t, c.name, d, c.alone, c.mix)
 	}
 }
 
